@@ -1,0 +1,114 @@
+/*
+ * JSON as a tree that keeps what it was given: order of keys, numbers as
+ * written, unknown keys (RFC 8259).
+ *
+ * Parsing is strict, since the text may be hostile: input and depth are
+ * capped, duplicate keys, NUL in keys, lone surrogates, comments and trailing
+ * text are refused, errors carry line and column. Only json_read.c and
+ * json_write.c know the library below.
+ *
+ *     cs_autojson struct cs_json *config = NULL;
+ *     if (cs_json_parse(text, len, "config.json", &config, err) < 0) …
+ *     args = cs_json_get(config, "process.args");
+ *
+ * Values are owned by the tree they stand in; only cs_json_free frees.
+ */
+#ifndef CS_OCI_SPEC_JSON_H
+#define CS_OCI_SPEC_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/base/buf.h"
+#include "shim/base/err.h"
+#include "shim/base/strv.h"
+
+enum cs_json_kind {
+	CS_JSON_NULL,
+	CS_JSON_BOOL,
+	CS_JSON_NUMBER, /* text as written */
+	CS_JSON_STRING, /* bytes with a length: a NUL may be inside */
+	CS_JSON_ARRAY,
+	CS_JSON_OBJECT,
+	CS_JSON_KINDS
+};
+
+struct cs_json; /* opaque */
+
+#define CS_JSON_DEPTH_MAX 100
+#define CS_JSON_BYTES_MAX (16 << 20)
+
+void cs_json_free(struct cs_json *json); /* NULL allowed; no recursion */
+void cs_json_free_ptr(struct cs_json **json);
+#define cs_autojson __attribute__((cleanup(cs_json_free_ptr)))
+
+/* --- text ------------------------------------------------------------ */
+
+/* `name` says in errors where the text came from: "config.json: line 3, column 7: …". */
+int cs_json_parse(const char *text, size_t len, const char *name, struct cs_json **ret,
+		  struct cs_err *err);
+
+/* Reads a whole file (cs_file_read) and parses it. */
+int cs_json_read_file(int dirfd, const char *path, struct cs_json **ret, struct cs_err *err);
+
+enum cs_json_style { CS_JSON_COMPACT, CS_JSON_INDENTED /* tabs, one key a line */ };
+
+/* Appends the text; what was read comes out with the same digits, keys and order. */
+int cs_json_write(const struct cs_json *json, enum cs_json_style style, struct cs_buf *out,
+		  struct cs_err *err);
+
+/* cs_file_write_atomic of the text and a newline. */
+int cs_json_write_file(const struct cs_json *json, enum cs_json_style style, int dirfd,
+		       const char *path, mode_t mode, struct cs_err *err);
+
+/* --- making ----------------------------------------------------------- */
+
+/* NULL when memory ran out. Adders below take NULL children and fail then, so calls nest. */
+struct cs_json *cs_json_new_null(void);
+struct cs_json *cs_json_new_bool(bool value);
+struct cs_json *cs_json_new_u64(uint64_t value);
+struct cs_json *cs_json_new_i64(int64_t value);
+struct cs_json *cs_json_new_string(const char *text);                      /* UTF-8 */
+struct cs_json *cs_json_new_string_n(const char *data, size_t len);        /* UTF-8 */
+struct cs_json *cs_json_new_array(void);
+struct cs_json *cs_json_new_object(void);
+struct cs_json *cs_json_new_strv(const struct cs_strv *strv);              /* array of strings */
+struct cs_json *cs_json_copy(const struct cs_json *json);                  /* deep */
+
+/* Both consume the child in every case. 0 or -ENOMEM; -EEXIST for a key that is there. */
+int cs_json_add(struct cs_json *array, struct cs_json *child_consume);
+int cs_json_put(struct cs_json *object, const char *key, struct cs_json *child_consume);
+
+/* --- looking ----------------------------------------------------------- */
+
+enum cs_json_kind cs_json_kind(const struct cs_json *json); /* CS_JSON_NULL for NULL */
+const char *cs_json_kind_word(enum cs_json_kind kind);      /* "an object", … */
+
+/* Member by name; NULL when json is NULL or no object, or has no such key. */
+struct cs_json *cs_json_member(const struct cs_json *json, const char *key);
+
+/* Walk by keys joined with dots, "linux.resources.memory"; a number steps into an array. NULL when absent. */
+struct cs_json *cs_json_get(const struct cs_json *json, const char *path);
+
+size_t cs_json_count(const struct cs_json *json);                      /* of array or object; else 0 */
+struct cs_json *cs_json_at(const struct cs_json *json, size_t i);      /* child; NULL past the end */
+const char *cs_json_key_at(const struct cs_json *json, size_t i);      /* key of an object's child */
+
+#define cs_json_each(child, json) \
+	for (size_t cs_i_ = 0; ((child) = cs_json_at((json), cs_i_)) != NULL; cs_i_++)
+#define cs_json_each_member(key, child, json) \
+	for (size_t cs_i_ = 0; ((child) = cs_json_at((json), cs_i_)) != NULL && \
+	     ((key) = cs_json_key_at((json), cs_i_)) != NULL; cs_i_++)
+
+/* --- reading values: strict, -EINVAL for another kind or form, -ERANGE, -ENOENT for NULL --- */
+
+int cs_json_get_bool(const struct cs_json *json, bool *ret);
+int cs_json_get_u64(const struct cs_json *json, uint64_t *ret); /* digits only */
+int cs_json_get_i64(const struct cs_json *json, int64_t *ret);
+const char *cs_json_string(const struct cs_json *json);         /* NULL unless a string without NUL */
+const char *cs_json_string_n(const struct cs_json *json, size_t *ret_len);
+const char *cs_json_number_text(const struct cs_json *json);    /* NULL unless a number */
+int cs_json_get_strv(const struct cs_json *json, struct cs_strv *ret); /* array of strings, appended */
+
+#endif

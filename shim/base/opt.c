@@ -1,0 +1,473 @@
+#include "shim/base/opt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/base/parse.h"
+
+static void *place(const struct cs_opt_set *set, const struct cs_opt *row)
+{
+	return (char *)set->target + row->offset;
+}
+
+static const struct cs_opt *by_letter(const struct cs_opt_set *set, char letter)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->rows[i].letter == letter)
+			return &set->rows[i];
+	return NULL;
+}
+
+const struct cs_opt *cs_opt_by_name(const struct cs_opt_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (strcmp(set->rows[i].name, name) == 0)
+			return &set->rows[i];
+	return NULL;
+}
+
+const struct cs_opt *cs_opt_by_key(const struct cs_opt_set *set, const char *key)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->rows[i].key && strcmp(set->rows[i].key, key) == 0)
+			return &set->rows[i];
+	return NULL;
+}
+
+const char *cs_opt_nearest(const struct cs_opt_set *set, const char *wrong, bool keys)
+{
+	size_t best = strlen(wrong) / 3 + 2;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < set->n; i++) {
+		const char *known = keys ? set->rows[i].key : set->rows[i].name;
+		size_t distance;
+
+		if (!known || set->rows[i].hidden)
+			continue;
+		distance = cs_edit_distance(wrong, known, best);
+		if (distance < best) {
+			best = distance;
+			nearest = known;
+		}
+	}
+	return nearest;
+}
+
+enum cs_opt_origin cs_opt_origin_of(const struct cs_opt_set *set, const struct cs_opt *row)
+{
+	return set->origins ? set->origins[row - set->rows] : CS_ORIGIN_BUILTIN;
+}
+
+const char *cs_opt_origin_word(enum cs_opt_origin origin)
+{
+	static const char *const words[] = { "built in", "policy", "file", "flag" };
+
+	_Static_assert(CS_ARRAY_LEN(words) == CS_ORIGINS, "a word for every origin");
+	return words[origin];
+}
+
+/* --- one value ------------------------------------------------------- */
+
+/* Position of `value` among "a|b|c", or -1. */
+static int choice_find(const char *choices, const char *value)
+{
+	size_t len = strlen(value);
+	int at = 0;
+
+	for (const char *p = choices;; at++) {
+		const char *end = strchrnul(p, '|');
+
+		if ((size_t)(end - p) == len && strncmp(p, value, len) == 0)
+			return at;
+		if (*end == '\0')
+			return -1;
+		p = end + 1;
+	}
+}
+
+static int put_list(struct cs_strv *list, const char *value)
+{
+	if (value[0] == '=') {
+		cs_strv_release(list);
+		value++;
+		if (value[0] == '\0')
+			return 0;
+	}
+	return cs_strv_add(list, value);
+}
+
+static int put_text(char **target, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*target);
+	*target = copy;
+	return 0;
+}
+
+static int in_range(const struct cs_opt *row, uint64_t value)
+{
+	return value < row->min || (row->max != 0 && value > row->max) ? -ERANGE : 0;
+}
+
+/* Converts and stores. 0, -EINVAL, -ERANGE, -ENOMEM; the target is changed on success only. */
+static int convert(const struct cs_opt *row, void *target, const char *value)
+{
+	uint64_t number = 0;
+	int64_t ns = 0;
+	int r;
+
+	switch (row->type) {
+	case CS_OPT_SWITCH:
+		return cs_parse_bool(value, target);
+	case CS_OPT_TEXT:
+		return put_text(target, value);
+	case CS_OPT_LIST:
+		return put_list(target, value);
+	case CS_OPT_SIGNAL:
+		return cs_parse_signal(value, target);
+	case CS_OPT_CHOICE:
+		r = choice_find(row->choices, value);
+		if (r < 0)
+			return -EINVAL;
+		*(int *)target = r;
+		return 0;
+	case CS_OPT_DURATION:
+		r = cs_parse_duration(value, &ns);
+		if (r == 0)
+			r = in_range(row, (uint64_t)ns);
+		if (r == 0)
+			*(int64_t *)target = ns;
+		return r;
+	case CS_OPT_U64:
+		r = cs_parse_u64(value, &number);
+		break;
+	case CS_OPT_SIZE:
+		r = cs_parse_size(value, &number);
+		break;
+	case CS_OPT_CPUS:
+		r = cs_parse_cpus(value, &number);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (r == 0)
+		r = in_range(row, number);
+	if (r == 0)
+		*(uint64_t *)target = number;
+	return r;
+}
+
+static const char *wanted(const struct cs_opt *row)
+{
+	switch (row->type) {
+	case CS_OPT_SWITCH:
+		return "true or false";
+	case CS_OPT_U64:
+		return "a whole number";
+	case CS_OPT_SIZE:
+		return "a size such as 4096, 64k or 1.5g";
+	case CS_OPT_DURATION:
+		return "a duration such as 10, 500ms or 1m30s";
+	case CS_OPT_CPUS:
+		return "a number of CPUs such as 0.5 or 2";
+	case CS_OPT_SIGNAL:
+		return "a signal such as TERM or 15";
+	case CS_OPT_CHOICE:
+		return row->choices;
+	default:
+		return "text";
+	}
+}
+
+/* The bounds of a row in the row's own unit, for "must be from … to …". */
+static void bound_text(const struct cs_opt *row, uint64_t value, struct cs_buf *out)
+{
+	char text[CS_MAX(CS_SIZE_TEXT, CS_DURATION_TEXT)];
+
+	if (row->type == CS_OPT_SIZE)
+		cs_buf_adds(out, cs_size_text(value, text));
+	else if (row->type == CS_OPT_DURATION)
+		cs_buf_adds(out, cs_duration_text((int64_t)value, text));
+	else
+		cs_buf_addf(out, "%llu", (unsigned long long)value);
+}
+
+static int fail_range(const struct cs_opt *row, const char *what, const char *value,
+		      struct cs_err *err)
+{
+	cs_auto(buf) bounds = CS_BUF_INIT(128);
+
+	if (row->min > 0) {
+		cs_buf_adds(&bounds, ", at least ");
+		bound_text(row, row->min, &bounds);
+	}
+	if (row->max > 0) {
+		cs_buf_adds(&bounds, ", at most ");
+		bound_text(row, row->max, &bounds);
+	}
+	return cs_fail(err, CS_INVALID, 0, "%s: '%.64s' is out of range: give %s%s", what, value,
+		       wanted(row), bounds.data ? bounds.data : "");
+}
+
+int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const char *what,
+	       const char *value, enum cs_opt_origin origin, struct cs_err *err)
+{
+	int r;
+
+	if (row->type != CS_OPT_LIST && origin < cs_opt_origin_of(set, row))
+		return 0;
+	if (row->check && !(row->type == CS_OPT_LIST && strcmp(value, "=") == 0)) {
+		bool emptied = row->type == CS_OPT_LIST && value[0] == '=';
+
+		if (row->check(value + emptied, err) < 0)
+			return cs_wrap(err, "%s", what);
+	}
+	r = convert(row, place(set, row), value);
+	if (r == -ENOMEM)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "%s", what);
+	if (r == -ERANGE)
+		return fail_range(row, what, value, err);
+	if (r < 0)
+		return cs_fail(err, CS_INVALID, 0, "%s: '%.64s' is not %s%s", what, value,
+			       row->type == CS_OPT_CHOICE ? "one of " : "", wanted(row));
+	if (set->origins)
+		set->origins[row - set->rows] = (unsigned char)origin;
+	return 0;
+}
+
+/* --- the command line ------------------------------------------------ */
+
+/* A walk over argv: at is the element in hand, text what is left of it. */
+struct cursor {
+	int argc;
+	char *const *argv;
+	int at;
+};
+
+static int fail_unknown(const struct cs_opt_set *set, const char *name, struct cs_err *err)
+{
+	const char *nearest = cs_opt_nearest(set, name, false);
+
+	if (nearest)
+		return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s': did you mean '--%s'?", name,
+			       nearest);
+	return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s'", name);
+}
+
+/* The value of a flag whose text stands apart: the next element. */
+static const char *next_value(struct cursor *c)
+{
+	return c->at + 1 < c->argc ? c->argv[++c->at] : NULL;
+}
+
+static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
+{
+	const char *text = c->argv[c->at] + 2;
+	const char *equals = strchr(text, '=');
+	char name[64], what[68];
+	const struct cs_opt *row;
+	const char *value;
+
+	if (snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - text) : (int)strlen(text),
+		     text) >= (int)sizeof(name))
+		return fail_unknown(set, text, err);
+	row = cs_opt_by_name(set, name);
+	if (!row)
+		return fail_unknown(set, name, err);
+	snprintf(what, sizeof(what), "--%s", name);
+
+	if (equals)
+		value = equals + 1;
+	else if (row->type == CS_OPT_SWITCH)
+		value = "true";
+	else if (row->absent)
+		value = row->absent;
+	else
+		value = next_value(c);
+	if (!value)
+		return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what, wanted(row));
+	return cs_opt_put(set, row, what, value, CS_ORIGIN_FLAG, err);
+}
+
+static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
+{
+	for (const char *p = c->argv[c->at] + 1; *p != '\0'; p++) {
+		const struct cs_opt *row = by_letter(set, *p);
+		const char what[] = { '-', *p, '\0' };
+		const char *value;
+
+		if (!row)
+			return cs_fail(err, CS_INVALID, 0, "unknown flag '%s' in '%.64s'", what,
+				       c->argv[c->at]);
+		if (row->type == CS_OPT_SWITCH) {
+			if (cs_opt_put(set, row, what, "true", CS_ORIGIN_FLAG, err) < 0)
+				return -1;
+			continue;
+		}
+		value = p[1] != '\0' ? p + 1 : next_value(c);
+		if (!value)
+			return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what, wanted(row));
+		return cs_opt_put(set, row, what, value, CS_ORIGIN_FLAG, err);
+	}
+	return 0;
+}
+
+int cs_opt_parse(const struct cs_opt_set *set, int argc, char *const argv[], struct cs_err *err)
+{
+	struct cursor c = { .argc = argc, .argv = argv, .at = 1 };
+
+	for (; c.at < argc; c.at++) {
+		const char *text = argv[c.at];
+
+		if (text[0] != '-' || text[1] == '\0')
+			break;
+		if (strcmp(text, "--") == 0)
+			return c.at + 1;
+		if ((text[1] == '-' ? parse_long(set, &c, err) : parse_letters(set, &c, err)) < 0)
+			return -1;
+	}
+	return CS_MIN(c.at, argc);
+}
+
+/* --- values, help and manual ----------------------------------------- */
+
+static void choice_text(const char *choices, int at, struct cs_buf *out)
+{
+	const char *p = choices;
+
+	while (at-- > 0)
+		p = strchrnul(p, '|') + 1;
+	cs_buf_add(out, p, (size_t)(strchrnul(p, '|') - p));
+}
+
+static void list_text(const struct cs_strv *list, struct cs_buf *out)
+{
+	for (size_t i = 0; i < list->n; i++)
+		cs_buf_addf(out, "%s%s", i ? ", " : "", list->v[i]);
+}
+
+int cs_opt_value_text(const struct cs_opt_set *set, const struct cs_opt *row, struct cs_buf *out)
+{
+	const void *at = place(set, row);
+	char text[CS_MAX(CS_SIZE_TEXT, CS_DURATION_TEXT)];
+	uint64_t milli;
+
+	switch (row->type) {
+	case CS_OPT_SWITCH:
+		cs_buf_adds(out, *(const bool *)at ? "true" : "false");
+		break;
+	case CS_OPT_TEXT:
+		if (*(char *const *)at)
+			cs_buf_adds(out, *(char *const *)at);
+		break;
+	case CS_OPT_LIST:
+		list_text(at, out);
+		break;
+	case CS_OPT_CHOICE:
+		choice_text(row->choices, *(const int *)at, out);
+		break;
+	case CS_OPT_SIGNAL:
+		if (cs_signal_name(*(const int *)at))
+			cs_buf_adds(out, cs_signal_name(*(const int *)at));
+		else
+			cs_buf_addf(out, "%d", *(const int *)at);
+		break;
+	case CS_OPT_DURATION:
+		cs_buf_adds(out, cs_duration_text(*(const int64_t *)at, text));
+		break;
+	case CS_OPT_SIZE:
+		cs_buf_adds(out, cs_size_text(*(const uint64_t *)at, text));
+		break;
+	case CS_OPT_CPUS:
+		milli = *(const uint64_t *)at;
+		cs_buf_addf(out, "%llu.%03llu", (unsigned long long)(milli / 1000),
+			    (unsigned long long)(milli % 1000));
+		break;
+	default:
+		cs_buf_addf(out, "%llu", (unsigned long long)*(const uint64_t *)at);
+		break;
+	}
+	return out->failed ? -ENOSPC : 0;
+}
+
+/* "-m, --memory SIZE", "--best-effort[=LIST]" */
+static void spelling(const struct cs_opt *row, struct cs_buf *out)
+{
+	if (row->letter)
+		cs_buf_addf(out, "-%c, ", row->letter);
+	cs_buf_addf(out, "--%s", row->name);
+	if (row->arg)
+		cs_buf_addf(out, row->absent ? "[=%s]" : " %s", row->arg);
+}
+
+int cs_opt_help(const struct cs_opt_set *set, struct cs_buf *out)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct cs_opt *row = &set->rows[i];
+		cs_auto(buf) left = CS_BUF_INIT(128);
+
+		if (row->hidden)
+			continue;
+		spelling(row, &left);
+		cs_buf_addf(out, "  %s%-*s %s\n", row->letter ? "" : "    ", row->letter ? 30 : 26,
+			    left.data ? left.data : "", row->help);
+	}
+	return out->failed ? -ENOSPC : 0;
+}
+
+/* Text for roff: a dash is \-, a line never begins with a dot or a quote. */
+static void roff(const char *text, struct cs_buf *out)
+{
+	if (*text == '.' || *text == '\'')
+		cs_buf_adds(out, "\\&");
+	for (; *text; text++) {
+		if (*text == '\\')
+			cs_buf_adds(out, "\\e");
+		else if (*text == '-')
+			cs_buf_adds(out, "\\-");
+		else
+			cs_buf_addc(out, *text);
+	}
+}
+
+int cs_opt_man(const struct cs_opt_set *set, struct cs_buf *out)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct cs_opt *row = &set->rows[i];
+		cs_auto(buf) left = CS_BUF_INIT(128);
+
+		if (row->hidden)
+			continue;
+		spelling(row, &left);
+		cs_buf_adds(out, ".TP\n.B ");
+		roff(left.data ? left.data : "", out);
+		cs_buf_adds(out, "\n");
+		roff(row->help, out);
+		cs_buf_adds(out, ".\n");
+		if (row->man) {
+			roff(row->man, out);
+			cs_buf_adds(out, "\n");
+		}
+		if (row->key) {
+			cs_buf_adds(out, "Configuration key: ");
+			roff(row->key, out);
+			cs_buf_adds(out, ".\n");
+		}
+	}
+	return out->failed ? -ENOSPC : 0;
+}
+
+void cs_opt_release(const struct cs_opt_set *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->rows[i].type == CS_OPT_TEXT)
+			cs_free_ptr(place(set, &set->rows[i]));
+		else if (set->rows[i].type == CS_OPT_LIST)
+			cs_strv_release(place(set, &set->rows[i]));
+	}
+}

@@ -1,0 +1,107 @@
+/*
+ * Options as rows: one row gives the flag, the configuration key, the help
+ * line, the manual line and the place of the value. Used by all faces.
+ *
+ *     static const struct cs_opt rows[] = {
+ *             { "memory", 'm', CS_OPT_SIZE, offsetof(struct settings, memory_bytes),
+ *               .key = "memory", .arg = "SIZE", .help = "memory of the whole run" },
+ *     };
+ *     struct cs_opt_set set = { rows, CS_ARRAY_LEN(rows), &settings, origins };
+ *     n = cs_opt_parse(&set, argc, argv, &err);     // argv[n] is the first operand
+ *
+ * Flags take the forms --name VALUE, --name=VALUE, -x VALUE, -xVALUE and -xy
+ * for switches; parsing stops at "--" or the first operand, as in docker run.
+ * A switch may be written --name=false. An unknown flag is an error that names
+ * the nearest known one. Nothing here prints or exits.
+ */
+#ifndef CS_BASE_OPT_H
+#define CS_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/base/buf.h"
+#include "shim/base/err.h"
+#include "shim/base/strv.h"
+
+enum cs_opt_type {
+	CS_OPT_SWITCH,   /* bool */
+	CS_OPT_TEXT,     /* char *, owned by the target */
+	CS_OPT_U64,      /* uint64_t */
+	CS_OPT_SIZE,     /* uint64_t bytes (cs_parse_size) */
+	CS_OPT_DURATION, /* int64_t nanoseconds (cs_parse_duration) */
+	CS_OPT_CPUS,     /* uint64_t thousandths of a CPU */
+	CS_OPT_SIGNAL,   /* int */
+	CS_OPT_CHOICE,   /* int: position in choices */
+	CS_OPT_LIST,     /* struct cs_strv: values append; "=VALUE" empties the list first, "=" only empties it */
+	CS_OPT_TYPES
+};
+
+struct cs_opt {
+	const char *name;    /* long name without dashes */
+	char letter;         /* short name or 0 */
+	enum cs_opt_type type;
+	size_t offset;       /* of the value in the target */
+	const char *key;     /* configuration key, camelCase; NULL: not in files */
+	const char *arg;     /* placeholder in help; NULL for switches */
+	const char *help;    /* one line, lower case, no full stop */
+	const char *man;     /* further sentences for the manual, or NULL */
+	const char *choices; /* CHOICE: "kill|discard" */
+	const char *absent;  /* value when the flag stands without one; then only --name=VALUE gives one */
+	uint64_t min, max;   /* of numbers, sizes, durations; max 0 means none */
+	bool hidden;         /* not in help */
+
+	/* Further check of a value's text, or NULL. Fills err with the reason only: the flag's name is put before it. */
+	int (*check)(const char *value, struct cs_err *err);
+};
+
+/* Where a value came from; later ones win. */
+enum cs_opt_origin {
+	CS_ORIGIN_BUILTIN,
+	CS_ORIGIN_POLICY,
+	CS_ORIGIN_FILE,
+	CS_ORIGIN_FLAG,
+	CS_ORIGINS
+};
+
+struct cs_opt_set {
+	const struct cs_opt *rows;
+	size_t n;
+	void *target;           /* what offsets count from */
+	unsigned char *origins; /* n of enum cs_opt_origin, or NULL */
+};
+
+/* Reads flags of argv[1…]. Returns the position of the first operand (argc when none), or -1 with CS_INVALID. */
+int cs_opt_parse(const struct cs_opt_set *set, int argc, char *const argv[], struct cs_err *err);
+
+/*
+ * Sets one value from text. `what` names it in errors ("--memory", "key
+ * 'memory'"). An origin lower than the one on record does nothing for scalars.
+ */
+int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const char *what,
+	       const char *value, enum cs_opt_origin origin, struct cs_err *err);
+
+/* Row by long name or by key; NULL when there is none. */
+const struct cs_opt *cs_opt_by_name(const struct cs_opt_set *set, const char *name);
+const struct cs_opt *cs_opt_by_key(const struct cs_opt_set *set, const char *key);
+
+/* Name (or key) nearest to a wrong one, NULL when none is near. */
+const char *cs_opt_nearest(const struct cs_opt_set *set, const char *wrong, bool keys);
+
+enum cs_opt_origin cs_opt_origin_of(const struct cs_opt_set *set, const struct cs_opt *row);
+const char *cs_opt_origin_word(enum cs_opt_origin origin);
+
+/* The value as text that cs_opt_put reads back; a list as its elements joined by ", ". */
+int cs_opt_value_text(const struct cs_opt_set *set, const struct cs_opt *row, struct cs_buf *out);
+
+/* Lines "  -m, --memory SIZE   memory of the whole run". */
+int cs_opt_help(const struct cs_opt_set *set, struct cs_buf *out);
+
+/* The same as .TP paragraphs of man(7). */
+int cs_opt_man(const struct cs_opt_set *set, struct cs_buf *out);
+
+/* Frees the texts and lists that rows point at. */
+void cs_opt_release(const struct cs_opt_set *set);
+
+#endif

@@ -1,0 +1,50 @@
+/* Verb and options → argv of an engine. Pure; golden-tested. */
+#ifndef CS_ENGINE_ENGINE_ARGV_H
+#define CS_ENGINE_ENGINE_ARGV_H
+
+#include "shim/engine/engine.h"
+
+enum cs_verb {
+	CS_VERB_CREATE,
+	CS_VERB_START,
+	CS_VERB_STATE,
+	CS_VERB_KILL,
+	CS_VERB_DELETE,
+	CS_VERB_EXEC,
+	CS_VERB_PAUSE,
+	CS_VERB_RESUME,
+	CS_VERB_PS,
+	CS_VERB_UPDATE,
+	CS_VERB_FEATURES,
+	CS_VERB_VERSION,
+	CS_VERBS
+};
+
+/* NULL and false: not given. All paths absolute (a relative --pid-file means different things to different engines). */
+struct cs_engine_args {
+	const char *root;          /* --root */
+	const char *log;           /* --log, with --log-format json */
+	bool systemd_cgroup;
+	bool network_none;
+	const char *trace_config;  /* --pod-init-config, rows with trace_session */
+	const char *id;
+	const char *bundle;        /* create */
+	const char *pid_file;      /* create, exec */
+	const char *internal_pid_file; /* exec, rows that have it */
+	const char *console_socket;
+	const char *process;       /* exec */
+	bool detach;               /* exec */
+	bool force;                /* delete */
+	bool all;                  /* kill */
+	const char *signal;        /* kill: a number as text */
+	const char *pid;           /* kill --pid */
+	const char *resources;     /* update */
+};
+
+const char *cs_verb_word(enum cs_verb verb);
+
+/* Appends the whole argv, argv[0] is the engine's path. */
+int cs_engine_argv(const struct cs_engine *engine, enum cs_verb verb,
+		   const struct cs_engine_args *args, struct cs_strv *ret, struct cs_err *err);
+
+#endif

@@ -1,0 +1,20 @@
+# Each parser of outside bytes has a target. Without --enable-fuzzing the same
+# file is linked with a main that replays corpus/<name>/* (make check).
+FUZZ_TARGETS = tests/fuzz/fuzz_parse
+
+if FUZZING
+FUZZ_MAIN =
+FUZZ_LINK = -fsanitize=fuzzer
+else
+FUZZ_MAIN = tests/fuzz/replay.c
+FUZZ_LINK =
+TESTS += tests/fuzz/replay.sh
+endif
+check_PROGRAMS += $(FUZZ_TARGETS)
+dist_check_SCRIPTS = tests/fuzz/replay.sh
+AM_TESTS_ENVIRONMENT = FUZZ_TARGETS='$(FUZZ_TARGETS)'; export FUZZ_TARGETS; \
+	SRCDIR='$(abs_top_srcdir)'; export SRCDIR; BUILDDIR='$(abs_top_builddir)'; export BUILDDIR;
+
+tests_fuzz_fuzz_parse_SOURCES = tests/fuzz/fuzz_parse.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_parse_LDADD = $(LIBS_BASE)
+tests_fuzz_fuzz_parse_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)

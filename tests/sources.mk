@@ -1,0 +1,2 @@
+include tests/unit/sources.mk
+include tests/fuzz/sources.mk

@@ -1,0 +1,1 @@
+# engine: unit tests of this folder

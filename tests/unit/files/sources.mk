@@ -1,0 +1,1 @@
+# files: unit tests of this folder

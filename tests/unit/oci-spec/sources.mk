@@ -1,0 +1,1 @@
+# oci-spec: unit tests of this folder

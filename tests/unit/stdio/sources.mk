@@ -1,0 +1,1 @@
+# stdio: unit tests of this folder

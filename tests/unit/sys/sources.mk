@@ -1,0 +1,1 @@
+# sys: unit tests of this folder

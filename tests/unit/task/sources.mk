@@ -1,0 +1,1 @@
+# task: unit tests of this folder
