@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/parse.h"
 
 static void *place(const struct cs_opt_set *set, const struct cs_opt *row)
@@ -114,6 +115,14 @@ static int in_range(const struct cs_opt *row, uint64_t value)
 	return value < row->min || (row->max != 0 && value > row->max) ? -ERANGE : 0;
 }
 
+static bool is_lifted(const struct cs_opt *row, const char *value)
+{
+	if (row->lift == CS_LIFT_NEVER)
+		return false;
+	return strcmp(value, "unlimited") == 0 || strcmp(value, "-1") == 0 ||
+	       (row->lift == CS_LIFT_ZERO && strcmp(value, "0") == 0);
+}
+
 /* Converts and stores. 0, -EINVAL, -ERANGE, -ENOMEM; the target is changed on success only. */
 static int convert(const struct cs_opt *row, void *target, const char *value)
 {
@@ -121,6 +130,13 @@ static int convert(const struct cs_opt *row, void *target, const char *value)
 	int64_t ns = 0;
 	int r;
 
+	if (is_lifted(row, value)) {
+		if (row->type == CS_OPT_DURATION)
+			*(int64_t *)target = CS_NEVER;
+		else
+			*(uint64_t *)target = CS_OPT_UNLIMITED;
+		return 0;
+	}
 	switch (row->type) {
 	case CS_OPT_SWITCH:
 		return cs_parse_bool(value, target);
@@ -357,6 +373,12 @@ int cs_opt_value_text(const struct cs_opt_set *set, const struct cs_opt *row, st
 	char text[CS_MAX(CS_SIZE_TEXT, CS_DURATION_TEXT)];
 	uint64_t milli;
 
+	if (row->lift != CS_LIFT_NEVER &&
+	    (row->type == CS_OPT_DURATION ? *(const int64_t *)at == CS_NEVER
+					  : *(const uint64_t *)at == CS_OPT_UNLIMITED)) {
+		cs_buf_adds(out, "unlimited");
+		return out->failed ? -ENOSPC : 0;
+	}
 	switch (row->type) {
 	case CS_OPT_SWITCH:
 		cs_buf_adds(out, *(const bool *)at ? "true" : "false");

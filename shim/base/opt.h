@@ -38,6 +38,16 @@ enum cs_opt_type {
 	CS_OPT_TYPES
 };
 
+/* Which words mean "no limit" for a number, size, duration or CPU count. */
+enum cs_opt_lift {
+	CS_LIFT_NEVER,
+	CS_LIFT_WORD, /* "unlimited" and "-1" */
+	CS_LIFT_ZERO  /* and "0" */
+};
+
+/* What the target then holds; durations: CS_NEVER (clock.h). */
+#define CS_OPT_UNLIMITED UINT64_MAX
+
 struct cs_opt {
 	const char *name;    /* long name without dashes */
 	char letter;         /* short name or 0 */
@@ -50,6 +60,7 @@ struct cs_opt {
 	const char *choices; /* CHOICE: "kill|discard" */
 	const char *absent;  /* value when the flag stands without one; then only --name=VALUE gives one */
 	uint64_t min, max;   /* of numbers, sizes, durations; max 0 means none */
+	enum cs_opt_lift lift; /* words for "no limit" */
 	bool hidden;         /* not in help */
 
 	/* Further check of a value's text, or NULL. Fills err with the reason only: the flag's name is put before it. */
