@@ -1,1 +1,5 @@
-# sys: unit tests of this folder
+UNIT_RUNS += tests/unit/sys/run
+tests_unit_sys_run_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_sys_run_LDADD = $(LIBS_SYS) $(CHECK_LIBS)
+tests_unit_sys_run_SOURCES = $(UNIT_COMMON) tests/unit/sys/run.c \
+	tests/unit/sys/test_loop.c
