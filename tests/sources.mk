@@ -1,3 +1,3 @@
 include tests/unit/sources.mk
-EXTRA_DIST += tests/tap.awk tests/e2e tests/vm
 include tests/fuzz/sources.mk
+EXTRA_DIST += tests/run.sh tests/peers.sh tests/tap.awk tests/stream.awk tests/e2e tests/lint tests/vm

@@ -12,6 +12,7 @@ TESTS += tests/fuzz/replay.sh
 endif
 check_PROGRAMS += $(FUZZ_TARGETS)
 dist_check_SCRIPTS = tests/fuzz/replay.sh
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/corpus
 AM_TESTS_ENVIRONMENT = FUZZ_TARGETS='$(FUZZ_TARGETS)'; export FUZZ_TARGETS; \
 	SRCDIR='$(abs_top_srcdir)'; export SRCDIR; BUILDDIR='$(abs_top_builddir)'; export BUILDDIR;
 
