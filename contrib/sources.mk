@@ -1,1 +1,1 @@
-EXTRA_DIST += contrib/HACKING.md
+EXTRA_DIST += contrib/HACKING.md contrib/quickstart.sh
