@@ -13,10 +13,14 @@
 
 #include "shim/sys/pidref.h"
 
-/* 0 or -errno. */
+/* Makes us the subreaper; children do not inherit it. 0 or -errno. */
 int cs_reaper_become(void);
 
-/* Reaps every dead child that is not in `known`. Number reaped or -errno. Never blocks. */
+/*
+ * Reaps every dead child that is not in `known`. Number reaped or -errno.
+ * Never blocks. Without CONFIG_PROC_CHILDREN, those that died after a known one
+ * wait until that has been reaped: sweep again then.
+ */
 int cs_reaper_sweep(const pid_t *known, size_t n);
 
 #endif

@@ -11,13 +11,26 @@
 
 struct cs_signals;
 
-/* Blocks everything but the faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS) and ignores SIGPIPE; *ret_old is the mask before. 0 or -errno. */
+/*
+ * Blocks everything but the faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+ * SIGABRT, SIGSYS), ignores SIGPIPE, and puts SIGCHLD back to its default: one
+ * that our parent had ignored would make the kernel reap our children unseen.
+ * *ret_old is the mask before. 0 or -errno.
+ */
 int cs_signals_block(sigset_t *ret_old);
 
-/* Calls fn from the loop for each signal of the set that arrives (the set must be blocked). NULL with errno. */
+/*
+ * Calls fn from the loop (CS_PRIO_SIGNAL) for each signal of the set that
+ * arrives; the set must be blocked. sender is its pid, 0 for the kernel. fn
+ * may free the signals. SIGHUP is left out when it is ignored (nohup(1)); other
+ * signals count even when ignored, as a shell's background jobs have SIGINT.
+ * loop and arg are borrowed. The caller's; NULL with errno.
+ */
 typedef void cs_signals_fn(struct cs_loop *loop, int signal, pid_t sender, void *arg);
 struct cs_signals *cs_signals_new(struct cs_loop *loop, const sigset_t *set, cs_signals_fn *fn,
 				  void *arg);
-void cs_signals_free(struct cs_signals *signals); /* NULL allowed */
+
+/* NULL allowed. What has arrived unseen stays pending. */
+void cs_signals_free(struct cs_signals *signals);
 
 #endif
