@@ -1,4 +1,7 @@
 noinst_LIBRARIES += libcs-files.a
 libcs_files_a_SOURCES = \
-	shim/base/attr.h
+	shim/files/hostroot.c shim/files/hostroot.h shim/files/hostroot_int.h \
+	shim/files/hostroot_point.c shim/files/hostroot_rows.c \
+	shim/files/volume.c shim/files/volume.h shim/files/volume_int.h \
+	shim/files/volume_parse.c
 LIBS_FILES = libcs-files.a libcs-sys.a $(LIBS_SPEC)
