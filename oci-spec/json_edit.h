@@ -1,17 +1,25 @@
 /*
- * Changes of a JSON tree by path. What an edit does not name stays as it is.
+ * Changes of a JSON tree by path. What an edit does not name stays as it is;
+ * an edit that fails changes nothing.
  *
  * A path is keys joined by dots; a part made of digits is an index where an
  * array stands. Keys that hold dots are reached with cs_json_member and
- * cs_json_put. Values handed over are consumed in every case (also NULL,
- * which makes the call fail with CS_LIMIT: out of memory).
+ * cs_json_put. A null in the place of a parent or of an array counts as
+ * absent, as engines take it. Values handed over are consumed in every case
+ * (also NULL, which makes the call fail with CS_LIMIT: out of memory).
+ *
+ * All return 0 or -1: CS_INVALID, naming the part, when something of the wrong
+ * kind stands in the way; CS_LIMIT without memory or past CS_JSON_DEPTH_MAX.
  */
 #ifndef CS_OCI_SPEC_JSON_EDIT_H
 #define CS_OCI_SPEC_JSON_EDIT_H
 
 #include "oci-spec/json.h"
 
-/* Puts value at path: in place of what stands there, else as the last key; makes missing parent objects. */
+/*
+ * Puts value at path: in place of what stands there, else as the last key;
+ * makes missing parent objects. An array gets no new elements: cs_json_append.
+ */
 int cs_json_set(struct cs_json *root, const char *path, struct cs_json *value_consume,
 		struct cs_err *err);
 
@@ -19,7 +27,7 @@ int cs_json_set(struct cs_json *root, const char *path, struct cs_json *value_co
 int cs_json_append(struct cs_json *root, const char *path, struct cs_json *value_consume,
 		   struct cs_err *err);
 
-/* Adds value before index i of the array at path. */
+/* Adds value before index i of the array at path; i may be its length. */
 int cs_json_insert(struct cs_json *root, const char *path, size_t i, struct cs_json *value_consume,
 		   struct cs_err *err);
 

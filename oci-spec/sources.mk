@@ -1,4 +1,7 @@
 noinst_LIBRARIES += libcs-oci-spec.a
 libcs_oci_spec_a_SOURCES = \
-	shim/base/attr.h
+	oci-spec/json.c oci-spec/json.h oci-spec/json_int.h \
+	oci-spec/json_edit.c oci-spec/json_edit.h \
+	oci-spec/json_read.c \
+	oci-spec/json_write.c
 LIBS_SPEC = libcs-oci-spec.a $(LIBS_BASE) $(YAJL_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS)
