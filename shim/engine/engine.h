@@ -38,19 +38,25 @@ struct cs_engine_kind {
 	enum cs_enforce enforce[CS_RESOURCES];
 	enum cs_enforce enforce_feature[CS_FEATURE_LIMITS];
 	uint64_t pids_base, pids_factor;   /* pids.max = base + factor × asked */
-	uint64_t memory_min_bytes;         /* smaller limits kill the engine's own part */
-	uint64_t memory_idle_bytes;        /* what that part uses, for the message */
+	uint64_t memory_min_bytes;         /* smaller limits kill the engine's own part; 0: none known */
+	uint64_t memory_idle_bytes;        /* what that part uses, for the message; 0: it leaves before the program runs */
 	uint64_t pids_min;                 /* smaller limits break create */
 	bool hide_unified;                 /* create needs the v2 mount of a hybrid host out of sight */
 	bool trace_session;                /* init's raw status comes from a trace session */
 	bool status_is_shell_code;         /* the status of the process we wait for is 128+n for signal n */
 	bool own_kernel;                   /* /proc/PID of init is the sandbox, not the program */
 	bool needs_delete;                 /* leaves things that only its `delete` removes */
-	bool has_features_verb;
-	const char *const *global_args;    /* always given, before the verb; where the binary knows them */
+	bool has_features_verb;            /* some versions have it; those that do not say so themselves */
+	bool inside_pids;                  /* exec --internal-pid-file, kill --pid: numbers as the program sees them */
+	bool kill_all;                     /* kill --all */
+	const char *const *global_args;    /* always given, before the verb; every version knows them */
 	const char *const *optional_args;  /* given when the binary's help names them */
 	const char *const *network_none_args; /* global, for a run without network */
-	const char *known_bad;             /* versions with a hole, as "name < 1.1.12: CVE-…", or NULL */
+	const char *const *refused_args;   /* flags (without dashes) that switch limits off: not taken from a caller */
+	const char *help_arg;              /* prints the global flags */
+	const char *version_prefix;        /* what stands before the version in the first line of `--version` */
+	const char *install;               /* what to do when it is missing */
+	const char *known_bad;             /* holes of old versions and how to probe for them (distributions mend without a new number), or NULL */
 };
 
 /* Row by name; NULL when unknown. */
@@ -67,22 +73,36 @@ struct cs_engine {
 	struct cs_strv global_args;  /* complete: kind's, optional ones that it knows, the caller's */
 };
 
+/* Frees what it owns and empties it; {0} allowed. */
 void cs_engine_release(struct cs_engine *engine);
 
 /*
  * Finds an engine by name (in PATH, then /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin,
- * /sbin, /bin) or by path; `kind_name` (may be NULL) says which row a binary of another name is. name NULL: the
- * first of crun, runc. extra_args (may be NULL) go behind the row's. Version and
- * features are asked once and kept in cache_dirfd (-1: no cache), keyed by
- * path, inode, size and mtime. CS_NOT_FOUND names what to install.
+ * /sbin, /bin) or by path (anything with a '/'; a relative one is made absolute); `kind_name`
+ * (may be NULL) says which row a binary of another name is. name NULL: the
+ * first of crun, runc. extra_args (may be NULL) go behind the row's.
+ *
+ * Version, help and features are asked once, each for at most 2 s and 64 KiB
+ * (so the first call may block for 6 s), and kept in cache_dirfd (borrowed; -1:
+ * no cache), keyed by path, device, inode, size and mtime. A cache that cannot be
+ * read or written costs time only. A binary that does not answer is found
+ * all the same: its version is "" and its features are not known.
+ *
+ * CS_NOT_FOUND names what to install; CS_DENIED: there, but not executable;
+ * CS_INVALID: no row, or an extra argument that switches limits off. ret is
+ * written on success only, to be released by the caller.
  */
 int cs_engine_find(const char *name, const char *kind_name, const struct cs_strv *extra_args,
 		   int cache_dirfd, struct cs_engine *ret, struct cs_err *err);
 
-/* pids.max for N processes of the program. */
+/* pids.max for N processes of the program; CS_UNLIMITED (all bits) stays what it is. */
 uint64_t cs_engine_pids_limit(const struct cs_engine_kind *kind, uint64_t asked);
 
-/* CS_LIMIT "limit below the minimum for runsc: …" when a limit cannot work with this engine. */
+/*
+ * CS_LIMIT "memory limit 32m is below the minimum for runsc: 64m …" when a limit cannot work
+ * with this engine. memory_bytes and pids as the caller asked (before
+ * cs_engine_pids_limit); unlimited is all bits.
+ */
 int cs_engine_check_limits(const struct cs_engine *engine, uint64_t memory_bytes, uint64_t pids,
 			   struct cs_err *err);
 

@@ -3,6 +3,12 @@
  * it runs (capped: head and tail are kept), its whole process group dead if
  * the deadline passes. Blocks, but serves `loop` meanwhile, so that drains,
  * the trace socket and cancels go on.
+ *
+ *     struct cs_engine_call call = { .engine = &engine, .verb = CS_VERB_START, .args = &args };
+ *     if (cs_engine_call(loop, &call, NULL, err) < 0) …
+ *
+ * It must not know what a container is: what a failed create may have half
+ * made is the caller's to remove.
  */
 #ifndef CS_ENGINE_ENGINE_CALL_H
 #define CS_ENGINE_ENGINE_CALL_H
@@ -31,14 +37,22 @@ struct cs_engine_result {
 	struct cs_buf output;  /* stdout when captured */
 	struct cs_buf errors;  /* stderr when captured */
 };
+/* {0} allowed. */
 void cs_engine_result_release(struct cs_engine_result *result);
 
 /*
- * 0 when the engine exited with 0. Else -1: CS_TIMEOUT, CS_STATE when cancelled,
- * CS_ENGINE with the engine's own message (from --log, else from stderr), or
- * what kept it from being executed. ret (may be NULL) is filled in every case
- * in which the engine ran. No process of the group is left, but what it
- * moved to other groups and sessions on purpose.
+ * 0 when the engine exited with 0. Else -1: CS_TIMEOUT; CS_STATE when cancelled;
+ * CS_ENGINE with the engine's own message (from what this call added to --log,
+ * else from stderr, else its status), as "crun create: MESSAGE"; or what
+ * cs_engine_argv and cs_spawn say when it could not be executed.
+ *
+ * ret (may be NULL) is filled in every case in which the engine ran; to be
+ * released by the caller. It may be taken as {0} before the call.
+ *
+ * Blocks until the engine itself ended; something that it left behind and
+ * that holds its output open is not waited for. No process of its group is
+ * left, but what it moved to other groups and sessions on purpose. It gets an
+ * environment of a few names (PATH, HOME, …), so nothing of ours changes what it does.
  */
 int cs_engine_call(struct cs_loop *loop, const struct cs_engine_call *call,
 		   struct cs_engine_result *ret, struct cs_err *err);

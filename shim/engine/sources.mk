@@ -1,4 +1,11 @@
 noinst_LIBRARIES += libcs-engine.a
 libcs_engine_a_SOURCES = \
-	shim/base/attr.h
+	shim/engine/engine.c shim/engine/engine.h \
+	shim/engine/engine_argv.c shim/engine/engine_argv.h \
+	shim/engine/engine_call.c shim/engine/engine_call.h \
+	shim/engine/engine_int.h \
+	shim/engine/engine_log.c shim/engine/engine_log.h \
+	shim/engine/engine_probe.c \
+	shim/engine/engine_run.c \
+	shim/engine/engine_table.c
 LIBS_ENGINE = libcs-engine.a libcs-sys.a $(LIBS_SPEC)

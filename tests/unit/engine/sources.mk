@@ -1,1 +1,7 @@
-# engine: unit tests of this folder
+UNIT_RUNS += tests/unit/engine/run
+tests_unit_engine_run_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_engine_run_LDADD = $(LIBS_ENGINE) $(CHECK_LIBS)
+tests_unit_engine_run_SOURCES = $(UNIT_COMMON) tests/unit/engine/run.c \
+	tests/unit/engine/test_engine_argv.c \
+	tests/unit/engine/test_engine_table.c
+EXTRA_DIST += tests/golden/argv.txt

@@ -1,0 +1,13 @@
+#include "tests/unit/unit.h"
+
+cs_unit_suite suite_engine_argv, suite_engine_table;
+
+int main(void)
+{
+	static cs_unit_suite *const suites[] = {
+		suite_engine_argv,
+		suite_engine_table,
+	};
+
+	return cs_unit_main(suites, CS_ARRAY_LEN(suites));
+}
