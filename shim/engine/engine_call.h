@@ -50,8 +50,9 @@ void cs_engine_result_release(struct cs_engine_result *result);
  * released by the caller. It may be taken as {0} before the call.
  *
  * Blocks until the engine itself ended; something that it left behind and
- * that holds its output open is not waited for. No process of its group is
- * left, but what it moved to other groups and sessions on purpose. It gets an
+ * that holds its output open is not waited for. After a failure no process of its
+ * group is left, but what it moved to other groups and sessions on purpose;
+ * after a success the group stays, since runsc's gofer lives in it. It gets an
  * environment of a few names (PATH, HOME, …), so nothing of ours changes what it does.
  */
 int cs_engine_call(struct cs_loop *loop, const struct cs_engine_call *call,

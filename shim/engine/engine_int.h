@@ -36,10 +36,10 @@ struct cs__run_result {
 void cs__run_result_release(struct cs__run_result *result);
 
 /*
- * Runs the child to its end, its deadline or a cancel, serving `loop`. The
- * process group is killed before the leader is reaped, in every case: while
- * the leader is our unreaped child the group's number is nobody else's
- * (setpgid(2), kill(2)). Only the leader's end is waited for: a daemon that
+ * Runs the child to its end, its deadline or a cancel, serving `loop`. Unless
+ * it exited with 0 its process group is killed, before the leader is reaped: while
+ * that is our unreaped child the group's number is nobody else's (setpgid(2),
+ * kill(2)). Only the leader's end is waited for: a daemon that
  * holds the captures open delays nothing.
  *
  * 0 with ret filled when it ran, whatever came of it; else -1, and nothing runs.

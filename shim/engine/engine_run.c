@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shim/base/clock.h"
@@ -229,10 +230,21 @@ static int serve(struct state *state, int64_t deadline_ns, const bool *cancelled
 	return CS__RUN_EXITED;
 }
 
-/* Ends the group and, when it did not end by itself, the leader; its status when that could be had. */
+/* Exited with 0. Looked at without reaping: the group's number is ours only while the leader is there. */
+static bool succeeded(const struct cs_pidref *child)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PIDFD, (id_t)child->fd, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_code == CLD_EXITED && info.si_status == 0;
+}
+
+/* Ends what has to end: the group, and a leader that did not by itself. Its status, when that could be had. */
 static void finish(struct state *state, int end, struct cs__run_result *ret)
 {
-	kill(-state->child.pid, SIGKILL);
+	/* what an engine leaves on purpose stays: runsc's gofer lives in the group of its create */
+	if (end != CS__RUN_EXITED || !succeeded(&state->child))
+		kill(-state->child.pid, SIGKILL);
 	if (end != CS__RUN_EXITED) {
 		/* it may have joined another group */
 		cs_pidref_kill(&state->child, SIGKILL);
