@@ -26,6 +26,7 @@ int cs_signals_block(sigset_t *ret_old)
 	sigfillset(&set);
 	for (size_t i = 0; i < CS_ARRAY_LEN(faults); i++)
 		sigdelset(&set, faults[i]);
+	sigdelset(&set, SIGPIPE); /* ignored and blocked, it would stay pending for ever */
 	if (sigprocmask(SIG_SETMASK, &set, &old) < 0)
 		return -errno;
 	/* Ignored SIGCHLD is inherited through exec, and the kernel then reaps our children in our place. */

@@ -13,9 +13,9 @@ struct cs_signals;
 
 /*
  * Blocks everything but the faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
- * SIGABRT, SIGSYS), ignores SIGPIPE, and puts SIGCHLD back to its default: one
- * that our parent had ignored would make the kernel reap our children unseen.
- * *ret_old is the mask before. 0 or -errno.
+ * SIGABRT, SIGSYS), ignores SIGPIPE in place of blocking it, and puts SIGCHLD
+ * back to its default: one that our parent had ignored would make the kernel
+ * reap our children unseen. *ret_old is the mask before. 0 or -errno.
  */
 int cs_signals_block(sigset_t *ret_old);
 
