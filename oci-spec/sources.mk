@@ -1,7 +1,10 @@
 noinst_LIBRARIES += libcs-oci-spec.a
 libcs_oci_spec_a_SOURCES = \
+	oci-spec/bundle.c oci-spec/bundle.h \
+	oci-spec/features.c oci-spec/features.h \
 	oci-spec/json.c oci-spec/json.h oci-spec/json_int.h \
 	oci-spec/json_edit.c oci-spec/json_edit.h \
 	oci-spec/json_read.c \
-	oci-spec/json_write.c
+	oci-spec/json_write.c \
+	oci-spec/state.c oci-spec/state.h
 LIBS_SPEC = libcs-oci-spec.a $(LIBS_BASE) $(YAJL_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS)

@@ -1,17 +1,23 @@
 #include "tests/unit/unit.h"
 
+cs_unit_suite suite_bundle;
+cs_unit_suite suite_features;
 cs_unit_suite suite_json;
 cs_unit_suite suite_json_edit;
 cs_unit_suite suite_json_read;
 cs_unit_suite suite_json_write;
+cs_unit_suite suite_state;
 
 int main(void)
 {
 	static cs_unit_suite *const suites[] = {
+		suite_bundle,
+		suite_features,
 		suite_json,
 		suite_json_edit,
 		suite_json_read,
 		suite_json_write,
+		suite_state,
 	};
 
 	return cs_unit_main(suites, CS_ARRAY_LEN(suites));
