@@ -1,6 +1,10 @@
 # Each parser of outside bytes has a target. Without --enable-fuzzing the same
 # file is linked with a main that replays corpus/<name>/* (make check).
-FUZZ_TARGETS = tests/fuzz/fuzz_parse
+FUZZ_TARGETS = \
+	tests/fuzz/fuzz_features \
+	tests/fuzz/fuzz_json \
+	tests/fuzz/fuzz_parse \
+	tests/fuzz/fuzz_state
 
 if FUZZING
 FUZZ_MAIN =
@@ -19,3 +23,15 @@ AM_TESTS_ENVIRONMENT = FUZZ_TARGETS='$(FUZZ_TARGETS)'; export FUZZ_TARGETS; \
 tests_fuzz_fuzz_parse_SOURCES = tests/fuzz/fuzz_parse.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_parse_LDADD = $(LIBS_BASE)
 tests_fuzz_fuzz_parse_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+tests_fuzz_fuzz_features_SOURCES = tests/fuzz/fuzz_features.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_features_LDADD = $(LIBS_SPEC)
+tests_fuzz_fuzz_features_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_json_LDADD = $(LIBS_SPEC)
+tests_fuzz_fuzz_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+tests_fuzz_fuzz_state_SOURCES = tests/fuzz/fuzz_state.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_state_LDADD = $(LIBS_SPEC)
+tests_fuzz_fuzz_state_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
