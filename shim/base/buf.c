@@ -33,7 +33,7 @@ static int reserve(struct cs_buf *buf, size_t more)
 		return -ENOSPC;
 	}
 	want = buf->len + more + 1;
-	if (want <= buf->cap)
+	if (buf->data && want <= buf->cap)
 		return 0;
 	cap = buf->cap ? buf->cap : 64;
 	while (cap < want)

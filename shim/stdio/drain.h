@@ -74,7 +74,7 @@ int cs_drain_take_pending(struct cs_drain *drain, struct cs_buf *out);
  */
 void cs_drain_stop(struct cs_drain *drain);
 
-/* Nothing in the source for now, and no EOF: true when a read would block. */
+/* Nothing in the source at this moment, and no EOF: true when a read would block. */
 bool cs_drain_is_idle(const struct cs_drain *drain);
 bool cs_drain_at_eof(const struct cs_drain *drain);
 bool cs_drain_is_done(const struct cs_drain *drain);
