@@ -207,11 +207,57 @@ int cs_parse_cpus(const char *text, uint64_t *ret_millicpus)
 	return 0;
 }
 
+/* signal(7). Where a number has several names the usual one comes first. */
+static const struct signal_row {
+	const char *name;
+	int number;
+} signal_rows[] = {
+	{ "SIGHUP", SIGHUP },       { "SIGINT", SIGINT },       { "SIGQUIT", SIGQUIT },
+	{ "SIGILL", SIGILL },       { "SIGTRAP", SIGTRAP },     { "SIGABRT", SIGABRT },
+	{ "SIGIOT", SIGIOT },       { "SIGBUS", SIGBUS },       { "SIGFPE", SIGFPE },
+	{ "SIGKILL", SIGKILL },     { "SIGUSR1", SIGUSR1 },     { "SIGSEGV", SIGSEGV },
+	{ "SIGUSR2", SIGUSR2 },     { "SIGPIPE", SIGPIPE },     { "SIGALRM", SIGALRM },
+	{ "SIGTERM", SIGTERM },     { "SIGSTKFLT", SIGSTKFLT }, { "SIGCHLD", SIGCHLD },
+	{ "SIGCLD", SIGCHLD },      { "SIGCONT", SIGCONT },     { "SIGSTOP", SIGSTOP },
+	{ "SIGTSTP", SIGTSTP },     { "SIGTTIN", SIGTTIN },     { "SIGTTOU", SIGTTOU },
+	{ "SIGURG", SIGURG },       { "SIGXCPU", SIGXCPU },     { "SIGXFSZ", SIGXFSZ },
+	{ "SIGVTALRM", SIGVTALRM }, { "SIGPROF", SIGPROF },     { "SIGWINCH", SIGWINCH },
+	{ "SIGIO", SIGIO },         { "SIGPOLL", SIGPOLL },     { "SIGPWR", SIGPWR },
+	{ "SIGSYS", SIGSYS },
+};
+
+/* Behind "RTMIN" or "RTMAX": nothing, or the sign and how far from there. */
+static int take_rt_offset(const char *text, char sign, uint64_t *ret)
+{
+	*ret = 0;
+	if (*text == '\0')
+		return 0;
+	if (*text != sign)
+		return -EINVAL;
+	return cs_parse_u64(text + 1, ret);
+}
+
+static int parse_rt_signal(const char *text, int *ret_signal)
+{
+	bool from_min = strncasecmp(text, "RTMIN", 5) == 0;
+	uint64_t offset;
+	int r;
+
+	if (!from_min && strncasecmp(text, "RTMAX", 5) != 0)
+		return -EINVAL;
+	r = take_rt_offset(text + 5, from_min ? '+' : '-', &offset);
+	if (r < 0)
+		return r;
+	if (offset > (uint64_t)(SIGRTMAX - SIGRTMIN))
+		return -ERANGE;
+	*ret_signal = from_min ? SIGRTMIN + (int)offset : SIGRTMAX - (int)offset;
+	return 0;
+}
+
 int cs_parse_signal(const char *text, int *ret_signal)
 {
-	uint64_t number;
-
 	if (isdigit((unsigned char)*text)) {
+		uint64_t number;
 		int r = cs_parse_u64(text, &number);
 
 		if (r < 0)
@@ -223,43 +269,21 @@ int cs_parse_signal(const char *text, int *ret_signal)
 	}
 	if (strncasecmp(text, "SIG", 3) == 0)
 		text += 3;
-	if (strncasecmp(text, "RTMIN", 5) == 0 && (text[5] == '\0' || text[5] == '+')) {
-		number = 0;
-		if (text[5] == '+' && cs_parse_u64(text + 6, &number) < 0)
-			return -EINVAL;
-		if (number > (uint64_t)(SIGRTMAX - SIGRTMIN))
-			return -ERANGE;
-		*ret_signal = SIGRTMIN + (int)number;
-		return 0;
-	}
-	for (int s = 1; s < SIGRTMIN; s++) {
-		const char *name = sigabbrev_np(s);
-
-		if (name && strcasecmp(name, text) == 0) {
-			*ret_signal = s;
+	for (size_t i = 0; i < CS_ARRAY_LEN(signal_rows); i++) {
+		if (strcasecmp(signal_rows[i].name + 3, text) == 0) {
+			*ret_signal = signal_rows[i].number;
 			return 0;
 		}
 	}
-	return -EINVAL;
+	return parse_rt_signal(text, ret_signal);
 }
 
 const char *cs_signal_name(int signal)
 {
-	static const char *const names[] = {
-		[SIGHUP] = "SIGHUP", [SIGINT] = "SIGINT", [SIGQUIT] = "SIGQUIT",
-		[SIGILL] = "SIGILL", [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT",
-		[SIGBUS] = "SIGBUS", [SIGFPE] = "SIGFPE", [SIGKILL] = "SIGKILL",
-		[SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
-		[SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",
-		[SIGSTKFLT] = "SIGSTKFLT", [SIGCHLD] = "SIGCHLD", [SIGCONT] = "SIGCONT",
-		[SIGSTOP] = "SIGSTOP", [SIGTSTP] = "SIGTSTP", [SIGTTIN] = "SIGTTIN",
-		[SIGTTOU] = "SIGTTOU", [SIGURG] = "SIGURG", [SIGXCPU] = "SIGXCPU",
-		[SIGXFSZ] = "SIGXFSZ", [SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF",
-		[SIGWINCH] = "SIGWINCH", [SIGIO] = "SIGIO", [SIGPWR] = "SIGPWR",
-		[SIGSYS] = "SIGSYS",
-	};
-
-	return signal > 0 && (size_t)signal < CS_ARRAY_LEN(names) ? names[signal] : NULL;
+	for (size_t i = 0; i < CS_ARRAY_LEN(signal_rows); i++)
+		if (signal_rows[i].number == signal)
+			return signal_rows[i].name;
+	return NULL;
 }
 
 bool cs_id_valid(const char *id)
@@ -314,8 +338,8 @@ char *cs_duration_text(int64_t ns, char text[static CS_DURATION_TEXT])
 
 		if (n == 0)
 			continue;
-		used += (size_t)snprintf(text + used, CS_DURATION_TEXT - used, "%lld%s", (long long)n,
-					 duration_units[i].word);
+		used += (size_t)snprintf(text + used, CS_DURATION_TEXT - used, "%lld%s",
+					 (long long)n, duration_units[i].word);
 		ns %= duration_units[i].ns;
 	}
 	if (used == 0)

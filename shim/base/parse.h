@@ -37,10 +37,10 @@ int cs_parse_duration(const char *text, int64_t *ret_ns) CS_MUST_CHECK;
 /* CPUs as "1", "0.5", "1.25" → thousandths; 0 and less than 0.01 is -ERANGE. */
 int cs_parse_cpus(const char *text, uint64_t *ret_millicpus) CS_MUST_CHECK;
 
-/* "TERM", "SIGTERM", "term", "15", "RTMIN+3" → signal number (signal(7)). */
+/* "TERM", "SIGTERM", "term", "15", "RTMIN+3", "RTMAX-1" → signal number (signal(7)). */
 int cs_parse_signal(const char *text, int *ret_signal) CS_MUST_CHECK;
 
-/* Name with SIG in front, or NULL when the number has none. Static. */
+/* Name with SIG in front, which cs_parse_signal reads back, or NULL when the number has none. Static. */
 const char *cs_signal_name(int signal);
 
 /*
