@@ -61,7 +61,8 @@ static int open_beside(int dirfd, const char *path, mode_t mode, char *name, siz
 
 		if (snprintf(name, size, "%s.%d.%u", path, (int)getpid(), i) >= (int)size)
 			return -ENAMETOOLONG;
-		fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+		fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			    mode);
 		if (fd >= 0 || errno != EEXIST)
 			return fd >= 0 ? fd : -errno;
 	}
@@ -87,6 +88,16 @@ int cs_file_write_atomic(int dirfd, const char *path, const void *data, size_t l
 	return r;
 }
 
+/* mkdir says EEXIST of anything that has the name. */
+static int check_directory(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
 int cs_file_mkdirs(const char *path, mode_t mode)
 {
 	char part[4096];
@@ -103,5 +114,5 @@ int cs_file_mkdirs(const char *path, mode_t mode)
 			return -errno;
 		part[i] = path[i];
 	}
-	return 0;
+	return check_directory(path);
 }

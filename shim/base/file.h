@@ -31,7 +31,7 @@ int cs_file_put(int dirfd, const char *path, const char *text) CS_MUST_CHECK;
 int cs_file_write_atomic(int dirfd, const char *path, const void *data, size_t len, mode_t mode,
 			 bool durable) CS_MUST_CHECK;
 
-/* mkdir of each missing part with `mode`; what exists is left alone. */
+/* mkdir of each missing part with `mode`; what exists is left alone. -ENOTDIR when a part is something else. */
 int cs_file_mkdirs(const char *path, mode_t mode) CS_MUST_CHECK;
 
 #endif
