@@ -200,6 +200,19 @@ static const char *wanted(const struct cs_opt *row)
 	}
 }
 
+/* "2", "0.5", "1.25" for thousandths. */
+static void cpus_text(uint64_t millicpus, struct cs_buf *out)
+{
+	unsigned part = millicpus % 1000;
+
+	cs_buf_addf(out, "%llu", (unsigned long long)(millicpus / 1000));
+	if (part == 0)
+		return;
+	cs_buf_addf(out, ".%03u", part);
+	while (!out->failed && out->data[out->len - 1] == '0')
+		out->data[--out->len] = '\0';
+}
+
 /* The bounds of a row in the row's own unit, for "must be from … to …". */
 static void bound_text(const struct cs_opt *row, uint64_t value, struct cs_buf *out)
 {
@@ -209,6 +222,8 @@ static void bound_text(const struct cs_opt *row, uint64_t value, struct cs_buf *
 		cs_buf_adds(out, cs_size_text(value, text));
 	else if (row->type == CS_OPT_DURATION)
 		cs_buf_adds(out, cs_duration_text((int64_t)value, text));
+	else if (row->type == CS_OPT_CPUS)
+		cpus_text(value, out);
 	else
 		cs_buf_addf(out, "%llu", (unsigned long long)value);
 }
@@ -270,8 +285,8 @@ static int fail_unknown(const struct cs_opt_set *set, const char *name, struct c
 	const char *nearest = cs_opt_nearest(set, name, false);
 
 	if (nearest)
-		return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s': did you mean '--%s'?", name,
-			       nearest);
+		return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s': did you mean '--%s'?",
+			       name, nearest);
 	return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s'", name);
 }
 
@@ -315,19 +330,21 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 	for (const char *p = c->argv[c->at] + 1; *p != '\0'; p++) {
 		const struct cs_opt *row = by_letter(set, *p);
 		const char what[] = { '-', *p, '\0' };
-		const char *value;
+		const char *alone, *value;
 
 		if (!row)
 			return cs_fail(err, CS_INVALID, 0, "unknown flag '%s' in '%.64s'", what,
 				       c->argv[c->at]);
-		if (row->type == CS_OPT_SWITCH) {
-			if (cs_opt_put(set, row, what, "true", CS_ORIGIN_FLAG, err) < 0)
+		alone = row->type == CS_OPT_SWITCH ? "true" : row->absent;
+		if (alone) {
+			if (cs_opt_put(set, row, what, alone, CS_ORIGIN_FLAG, err) < 0)
 				return -1;
 			continue;
 		}
 		value = p[1] != '\0' ? p + 1 : next_value(c);
 		if (!value)
-			return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what, wanted(row));
+			return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what,
+				       wanted(row));
 		return cs_opt_put(set, row, what, value, CS_ORIGIN_FLAG, err);
 	}
 	return 0;
@@ -371,7 +388,6 @@ int cs_opt_value_text(const struct cs_opt_set *set, const struct cs_opt *row, st
 {
 	const void *at = place(set, row);
 	char text[CS_MAX(CS_SIZE_TEXT, CS_DURATION_TEXT)];
-	uint64_t milli;
 
 	if (row->lift != CS_LIFT_NEVER &&
 	    (row->type == CS_OPT_DURATION ? *(const int64_t *)at == CS_NEVER
@@ -406,9 +422,7 @@ int cs_opt_value_text(const struct cs_opt_set *set, const struct cs_opt *row, st
 		cs_buf_adds(out, cs_size_text(*(const uint64_t *)at, text));
 		break;
 	case CS_OPT_CPUS:
-		milli = *(const uint64_t *)at;
-		cs_buf_addf(out, "%llu.%03llu", (unsigned long long)(milli / 1000),
-			    (unsigned long long)(milli % 1000));
+		cpus_text(*(const uint64_t *)at, out);
 		break;
 	default:
 		cs_buf_addf(out, "%llu", (unsigned long long)*(const uint64_t *)at);
