@@ -1,25 +1,57 @@
 /*
  * Seccomp profiles as config.json holds them (runtime-spec config-linux.md,
- * "Seccomp"), with every name checked through libseccomp.
+ * "Seccomp"), with every name checked through libseccomp, so that a name that
+ * this machine does not know can never break a run.
  *
  * The built-in profile allows what ordinary programs and the engines
- * themselves need; everything else fails with EPERM, clone3 and numbers that
- * libseccomp does not know with ENOSYS, so that C libraries fall back.
+ * themselves need. What is known and not allowed fails with EPERM; clone3 and
+ * numbers that nobody here knows fail with ENOSYS, so that C libraries fall
+ * back to what they used before.
+ *
+ * How ENOSYS for unknown numbers fits into a config.json: it is the default
+ * action (defaultErrnoRet 38), and the known calls that are not allowed are
+ * listed with EPERM. So it holds on every engine that reads defaultErrnoRet,
+ * whatever it adds itself (runc's own stub for numbers above the highest one
+ * listed stays out then), and also for calls whose names the engine's own
+ * libseccomp lacks.
+ *
+ * A profile is a policy of the host's owner, so its file is read as plain
+ * configuration: strictly, but without fear of where it points.
  */
 #ifndef CS_OCI_SPEC_PROFILE_H
 #define CS_OCI_SPEC_PROFILE_H
 
 #include "oci-spec/json.h"
 
-/* The built-in profile for this machine's architectures, `allow` appended. *ret is the caller's. */
+/*
+ * The built-in profile for this machine's architectures, `allow` (may be NULL)
+ * appended: whole calls, whatever their arguments. *ret is the caller's
+ * (cs_json_free), in the form of linux.seccomp. CS_INVALID for a name in
+ * `allow` that libseccomp does not know, CS_UNSUPPORTED for an architecture
+ * that is not in the table, CS_LIMIT when memory ran out.
+ */
 int cs_profile_default(const struct cs_strv *allow, struct cs_json **ret, struct cs_err *err);
+
+/*
+ * The same for a run that has capabilities ("CAP_…", may be NULL): what the
+ * kernel guards by one of these is allowed too, since refusing it twice would
+ * make adding the capability useless. mount(2) and namespaces with
+ * CAP_SYS_ADMIN, settimeofday(2) with CAP_SYS_TIME, and so on.
+ */
+int cs_profile_default_for(const struct cs_strv *allow, const struct cs_strv *capabilities,
+			   struct cs_json **ret, struct cs_err *err);
 
 /*
  * A profile from a file: either the runtime-spec form, or the form with
  * archMap, includes and excludes that Docker and Podman ship (resolved for
- * this kernel, this architecture and the given capabilities). Names that
- * libseccomp does not know are dropped and named in `ret_unknown`. A profile
- * that lacks a call which engines make after loading it is refused, naming it.
+ * this kernel, this architecture and the given capabilities; may be NULL).
+ * Names that libseccomp does not know are dropped and named in `ret_unknown`
+ * (may be NULL). Keys that are not ours stay. `allow` (may be NULL) takes its
+ * names out of every rule and allows them whole. A profile that then lacks a
+ * call which engines make after loading it is refused with CS_INVALID, naming
+ * it, rather than failing later with a riddle. Reads the file, may block on it.
+ * CS_NOT_FOUND, CS_DENIED, CS_IO from reading; CS_INVALID, naming the place,
+ * for what is no profile.
  */
 int cs_profile_file(const char *path, const struct cs_strv *allow,
 		    const struct cs_strv *capabilities, struct cs_json **ret,
@@ -27,5 +59,10 @@ int cs_profile_file(const char *path, const struct cs_strv *allow,
 
 /* 0 when libseccomp knows the name; CS_INVALID with the nearest known one otherwise. */
 int cs_profile_check_name(const char *name, struct cs_err *err);
+
+/* Do the words mean something in a profile? "SCMP_ACT_…", "SCMP_ARCH_…", "SCMP_CMP_…". */
+bool cs_profile_action_known(const char *action);
+bool cs_profile_arch_known(const char *arch);
+bool cs_profile_op_known(const char *op);
 
 #endif

@@ -6,5 +6,11 @@ libcs_oci_spec_a_SOURCES = \
 	oci-spec/json_edit.c oci-spec/json_edit.h \
 	oci-spec/json_read.c \
 	oci-spec/json_write.c \
+	oci-spec/profile.c oci-spec/profile.h oci-spec/profile_int.h \
+	oci-spec/profile_file.c \
+	oci-spec/profile_table.c oci-spec/profile_table.h \
+	oci-spec/resources.c oci-spec/resources.h \
+	oci-spec/spec_new.c oci-spec/spec_new.h \
+	oci-spec/spec_tables.c oci-spec/spec_tables.h \
 	oci-spec/state.c oci-spec/state.h
 LIBS_SPEC = libcs-oci-spec.a $(LIBS_BASE) $(YAJL_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS)

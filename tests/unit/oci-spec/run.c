@@ -6,6 +6,10 @@ cs_unit_suite suite_json;
 cs_unit_suite suite_json_edit;
 cs_unit_suite suite_json_read;
 cs_unit_suite suite_json_write;
+cs_unit_suite suite_profile;
+cs_unit_suite suite_resources;
+cs_unit_suite suite_spec_new;
+cs_unit_suite suite_spec_tables;
 cs_unit_suite suite_state;
 
 int main(void)
@@ -17,6 +21,10 @@ int main(void)
 		suite_json_edit,
 		suite_json_read,
 		suite_json_write,
+		suite_profile,
+		suite_resources,
+		suite_spec_new,
+		suite_spec_tables,
 		suite_state,
 	};
 
