@@ -289,13 +289,21 @@ _list_processes() {
     rm -f "$1.raw"
 }
 
+# _foreign GROUP: its members are outside our pid namespace. v2 lists those as 0; v1 leaves them out, but counts them.
+_foreign() {
+    if [ "$CAISSON_ISOLATED" != 1 ]; then return 1; fi
+    if grep -qx 0 "$1/cgroup.procs" 2>/dev/null; then return 0; fi
+    _pids=/sys/fs/cgroup/pids/${1#/sys/fs/cgroup/*/}
+    _n=0
+    { read -r _n <"$_pids/pids.current"; } 2>/dev/null || return 1
+    [ "$_n" -gt 0 ] && [ -z "$(find "$_pids" -name cgroup.procs -exec cat {} + 2>/dev/null)" ]
+}
+
 _list_cgroups() {
-    # A group whose members all show as 0 belongs to somebody outside our pid namespace. /caisson itself is shared.
-    find /sys/fs/cgroup -mindepth 2 -type d -path '*caisson*' ! -path '/sys/fs/cgroup/*/caisson' ! -name '*caisson-e2e*' 2>/dev/null |
+    # /caisson itself is shared by all runs, and may stay
+    find /sys/fs/cgroup -mindepth 2 -type d -path '*caisson*' ! -path '/sys/fs/cgroup/*/caisson' 2>/dev/null |
         while read -r _dir; do
-            case $_dir in /sys/fs/cgroup/caisson) continue ;; esac
-            if [ "$CAISSON_ISOLATED" = 1 ] && grep -qx 0 "$_dir/cgroup.procs" 2>/dev/null; then continue; fi
-            echo "cgroup $_dir"
+            if ! _foreign "$_dir"; then echo "cgroup $_dir"; fi
         done
 }
 

@@ -20,8 +20,9 @@
 # - runsc works on its default platform (ptrace in 20221219); --platform=ptrace by name is the same. An idle sandbox has
 #   26 threads here and 48 on the larger host.
 # - memory.max, memory.swap.max, pids.max and cpu.max are in force with all three; oom_kill in memory.events counts; there
-#   are memory.peak and cgroup.kill, but no pids.peak, no memory.swap.peak, and pidfds tell no exit status
+#   are memory.peak, memory.oom.group, pids.peak and cgroup.kill, but no memory.swap.peak, and pidfds tell no exit status
 #   (PIDFD_GET_INFO is of Linux 6.15).
+# - crun switches fewer controllers on below /caisson (no misc, no rdma) than runc and runsc do.
 # - No swap, no network but lo, no systemd.
 # shellcheck disable=SC2154 # probe.sh assigns loop_us and fork_us
 set -eu
