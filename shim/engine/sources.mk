@@ -7,5 +7,7 @@ libcs_engine_a_SOURCES = \
 	shim/engine/engine_log.c shim/engine/engine_log.h \
 	shim/engine/engine_probe.c \
 	shim/engine/engine_run.c \
-	shim/engine/engine_table.c
+	shim/engine/engine_table.c \
+	shim/engine/trace.c shim/engine/trace.h \
+	shim/engine/trace_parse.c
 LIBS_ENGINE = libcs-engine.a libcs-sys.a $(LIBS_SPEC)

@@ -1,10 +1,12 @@
 # Each parser of outside bytes has a target. Without --enable-fuzzing the same
 # file is linked with a main that replays corpus/<name>/* (make check).
 FUZZ_TARGETS = \
+	tests/fuzz/fuzz_engine_log \
 	tests/fuzz/fuzz_features \
 	tests/fuzz/fuzz_json \
 	tests/fuzz/fuzz_parse \
-	tests/fuzz/fuzz_state
+	tests/fuzz/fuzz_state \
+	tests/fuzz/fuzz_trace
 
 if FUZZING
 FUZZ_MAIN =
@@ -35,3 +37,11 @@ tests_fuzz_fuzz_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
 tests_fuzz_fuzz_state_SOURCES = tests/fuzz/fuzz_state.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_state_LDADD = $(LIBS_SPEC)
 tests_fuzz_fuzz_state_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+tests_fuzz_fuzz_engine_log_SOURCES = tests/fuzz/fuzz_engine_log.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_engine_log_LDADD = $(LIBS_ENGINE)
+tests_fuzz_fuzz_engine_log_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_trace_LDADD = $(LIBS_ENGINE)
+tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
