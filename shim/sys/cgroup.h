@@ -1,11 +1,27 @@
 /*
- * A cgroup under one interface, with a row for v1 (and hybrid) and one for v2
+ * A cgroup under one interface, with rows for v1 (and hybrid) and for v2
  * (cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/).
  *
  * A cs_cgroup is a path below the hierarchies' roots ("/caisson/ID"), the same
  * in each. It owns directory descriptors, so that counters stay readable and
  * no path is looked up twice. Making and removing are steps of task/undo; this
- * module only does them.
+ * module only does them. It knows nothing of containers, and never touches a
+ * group that it was not given: the root group is refused everywhere.
+ *
+ *     struct cs_cgroup_host host;
+ *     struct cs_cgroup *group;
+ *
+ *     cs_cgroup_host_read(&host, &err);
+ *     cs_cgroup_open(&host, "/caisson/web1", &group, &err);   // after create
+ *     … limits, counters, OOM descriptor …
+ *     cs_cgroup_kill(group, cs_clock_deadline_ns(CS_NSEC_PER_SEC));
+ *     cs_cgroup_usage(group, &usage);                         // before it is removed
+ *     cs_cgroup_free(group);
+ *     cs_cgroup_remove(&host, "/caisson/web1", deadline_ns, &pid);
+ *
+ * Functions without an err return 0 or a value, and -errno. Deadlines are
+ * moments of CLOCK_MONOTONIC (cs_clock_deadline_ns); one that has passed still
+ * lets one attempt be made.
  */
 #ifndef CS_SYS_CGROUP_H
 #define CS_SYS_CGROUP_H
@@ -34,44 +50,80 @@ struct cs_cgroup_host {
 	struct cs_cgroup_mount {
 		char point[128];       /* "/sys/fs/cgroup/memory" */
 		char controllers[128]; /* ",cpu,cpuacct," ; ",name=systemd," ; v2: content of cgroup.controllers */
+		char root[256];        /* group that the mount shows as its top: "/", or deeper in a container */
 		bool v2;
 	} mounts[CS_CGROUP_HIERARCHIES_MAX];
 };
 
+/*
+ * Each hierarchy once (the mount that shows most of it), only mounts that can
+ * be reached. No cgroup mount at all is no error: layout CS_CGROUP_NONE.
+ */
 int cs_cgroup_host_read(struct cs_cgroup_host *ret, struct cs_err *err);
 
-/* Is the controller ("memory", "pids", "cpu", …) there to limit with? */
+/*
+ * Is the controller ("memory", "pids", "cpu", …) there to limit with? On v2
+ * "freezer" and "devices" are none: the first is part of every group.
+ */
 bool cs_cgroup_host_has(const struct cs_cgroup_host *host, const char *controller);
 
 struct cs_cgroup; /* opaque */
 
-/* Opens an existing group in every hierarchy that has the path. CS_NOT_FOUND when none has. */
+/*
+ * Opens an existing group in every hierarchy that has the path, and keeps the
+ * OOM counters of now for cs_cgroup_oom_is_ancestors. CS_NOT_FOUND when none
+ * has it; CS_INVALID for "/", a relative path, empty components or "..".
+ */
 int cs_cgroup_open(const struct cs_cgroup_host *host, const char *path, struct cs_cgroup **ret,
 		   struct cs_err *err);
-/* The group of a live process as /proc/PID/cgroup says; for drivers that choose the path themselves. */
+/*
+ * The group of a live process as /proc/PID/cgroup says; for drivers that
+ * choose the path themselves. Where the hierarchies disagree it is the longest
+ * path, and only the hierarchies that have the process there: a process that
+ * sits in "/" of one of them must not make that one's root a target.
+ * CS_NOT_FOUND for a process that is gone, a zombie, or in no group but "/".
+ */
 int cs_cgroup_open_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct cs_cgroup **ret,
 			  struct cs_err *err);
-void cs_cgroup_free(struct cs_cgroup *cgroup); /* NULL allowed; removes nothing */
+void cs_cgroup_free(struct cs_cgroup *cgroup); /* NULL allowed; removes nothing; keeps errno */
+
+/* The path it was opened by. Borrowed. */
+const char *cs_cgroup_path(const struct cs_cgroup *cgroup);
 
 /*
- * Makes `path` in one hierarchy that can kill or at least list: v2, else
- * freezer, else pids, else the first. For helpers, not for limits. *ret_procs_fd
- * is an fd of its cgroup.procs to write "0" to (CLOEXEC, the caller's).
+ * Makes `path` (missing parents too, and they stay) in one hierarchy that can
+ * kill or at least list: v2 where that is the layout, else freezer, else pids,
+ * else the first. Not the bare v2 of a hybrid host: engines do not move their
+ * container out of a cell there, and it would die with the helper. For
+ * helpers, not for limits. *ret_procs_fd is an fd of its cgroup.procs to
+ * write "0" to (CLOEXEC, the caller's). CS_EXISTS when path is there already.
  */
 int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
 			struct cs_err *err);
 
-/* Is pid in the group, in every hierarchy that the group has? 0, 1, -errno. Reads /proc/PID/cgroup. */
+/*
+ * Is pid in the group (itself or below), in every hierarchy that the group
+ * has? 0, 1, -ESRCH, -errno. Reads /proc/PID/cgroup, where a zombie is in none.
+ */
 int cs_cgroup_holds(const struct cs_cgroup *cgroup, pid_t pid);
 
-/* Text of a file; v1: `controller` picks the hierarchy. -ENOENT, -ENODEV once removed. */
+/*
+ * Appends the text of a file; v1: `controller` picks the hierarchy, NULL the
+ * one that kills. -ENOENT without file or hierarchy, -ENODEV once removed.
+ */
 int cs_cgroup_read(const struct cs_cgroup *cgroup, const char *controller, const char *file,
 		   struct cs_buf *out);
+/* One write(2). The same errors, and those of the file. */
 int cs_cgroup_write(const struct cs_cgroup *cgroup, const char *controller, const char *file,
 		    const char *text);
+/* Are its controllers v2's? False on hybrid hosts. */
 bool cs_cgroup_is_v2(const struct cs_cgroup *cgroup);
 
-/* Every process in it and below: -ENOSPC when there are more than max. */
+/*
+ * Every process in it and below, each once, ascending: -ENOSPC when there are
+ * more than max (ret_pids is full then). Zombies are not listed, nor are
+ * processes of a pid namespace outside ours. *ret_n is what was written.
+ */
 int cs_cgroup_pids(const struct cs_cgroup *cgroup, pid_t *ret_pids, size_t max, size_t *ret_n);
 /* 1 when no process is in it or below, 0 when some is, -errno. A removed group is empty. */
 int cs_cgroup_is_empty(const struct cs_cgroup *cgroup);
@@ -79,18 +131,25 @@ int cs_cgroup_is_empty(const struct cs_cgroup *cgroup);
 /*
  * SIGKILL to everything in it and below; frozen, stopped and new-born ones
  * too: cgroup.kill on v2 (Linux 5.14), else freeze, kill, thaw, again until
- * empty. Blocks until it is empty or the deadline. 0, -ETIMEDOUT, -errno.
+ * empty. Blocks until it is empty or the deadline. 0, also for a removed
+ * group; -ETIMEDOUT; -EDEADLK when the caller itself is in it; -errno.
  */
 int cs_cgroup_kill(const struct cs_cgroup *cgroup, int64_t deadline_ns);
 
-/* One sweep of the same, without waiting. */
+/* One sweep of the same: everything that is in it now will die. Does not wait for that. */
 int cs_cgroup_kill_start(const struct cs_cgroup *cgroup);
 
+/*
+ * Blocks until it is frozen (or thawed). -ETIMEDOUT leaves the request in
+ * force; a task in uninterruptible sleep, or a frozen ancestor when thawing,
+ * does that. -EOPNOTSUPP without a freezer.
+ */
 int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadline_ns);
 
 /*
  * rmdir of it and of all groups below, in every hierarchy; EBUSY is tried
- * again until the deadline. 0 also when it is gone already.
+ * again until the deadline (some milliseconds after the last exit are normal).
+ * Kills nothing; parents stay. 0 also when it is gone already.
  * -EBUSY: *ret_pid (may be NULL) is one process that is still in it, 0 when none shows.
  */
 int cs_cgroup_remove(const struct cs_cgroup_host *host, const char *path, int64_t deadline_ns,
@@ -98,17 +157,18 @@ int cs_cgroup_remove(const struct cs_cgroup_host *host, const char *path, int64_
 
 /* --- counters: each is UINT64_MAX when the kernel does not have it ------ */
 
+/* All count the group and everything below it. */
 struct cs_cgroup_usage {
 	uint64_t cpu_user_ns, cpu_system_ns, cpu_total_ns;
-	uint64_t memory_peak_bytes;
+	uint64_t memory_peak_bytes; /* page cache and kernel memory of the group included */
 	uint64_t memory_bytes;
-	uint64_t shmem_bytes;      /* now, not the peak */
-	uint64_t swap_peak_bytes;
-	uint64_t pids, pids_peak;
-	uint64_t pids_limit_hits;  /* forks refused at our limit: pids.events max */
-	uint64_t oom_kills;        /* processes of the group that the OOM killer ended */
-	uint64_t oom_own;          /* times our own limit was out of memory; v1: UINT64_MAX */
-	uint64_t io_read_bytes, io_write_bytes;
+	uint64_t shmem_bytes;       /* now, not the peak */
+	uint64_t swap_peak_bytes;   /* v2, Linux 6.5 */
+	uint64_t pids, pids_peak;   /* threads count; the peak since Linux 6.1, on v1 later */
+	uint64_t pids_limit_hits;   /* forks refused at our limit: pids.events max */
+	uint64_t oom_kills;         /* processes of the group that the OOM killer ended */
+	uint64_t oom_own;           /* times our own limit was out of memory; v1: UINT64_MAX */
+	uint64_t io_read_bytes, io_write_bytes; /* block devices; v1 since Linux 6.10: only under a throttle or BFQ */
 };
 
 void cs_cgroup_usage(const struct cs_cgroup *cgroup, struct cs_cgroup_usage *ret);
@@ -118,19 +178,26 @@ uint64_t cs_cgroup_oom_kills(const struct cs_cgroup *cgroup);
 
 /*
  * A descriptor that tells of OOM events, to be watched: v1 an eventfd (EPOLLIN,
- * read 8 bytes), v2 memory.events itself (EPOLLPRI, read again). *ret_events is
- * what to wait for. CLOEXEC, the caller's.
+ * read 8 bytes), v2 memory.events itself (EPOLLPRI; after each, pread(2) it
+ * from 0, or it stays ready). *ret_events is what to wait for. CLOEXEC, the
+ * caller's. An event is a hint to read the counters, no proof: the removal of
+ * the group raises one too, and on v1 it comes before the kill is counted.
+ * -ENOENT without a memory controller.
  */
 int cs_cgroup_oom_fd(const struct cs_cgroup *cgroup, int *ret_fd, uint32_t *ret_events);
 
-/* Limit in force of a resource file as a number; UINT64_MAX for "max" and for v1's largest values. -errno. */
+/* Limit in force of a resource file as a number; UINT64_MAX for "max", "-1" and v1's largest values. -errno. */
 int cs_cgroup_limit(const struct cs_cgroup *cgroup, const char *controller, const char *v1_file,
 		    const char *v2_file, uint64_t *ret);
 
-/* Quota in thousandths of a CPU, UINT64_MAX when unlimited. -errno. */
+/* Quota in thousandths of a CPU, to the nearest, UINT64_MAX when unlimited. -errno. */
 int cs_cgroup_millicpus(const struct cs_cgroup *cgroup, uint64_t *ret);
 
-/* Is the OOM at an ancestor's limit? 1 yes, 0 own, -ENODATA unknown. Compares the own and the ancestors' event counters with those taken at open. */
+/*
+ * Was the OOM since open at an ancestor's limit (or the host's)? 1 yes, 0 own
+ * (the group's or one below it), -ENODATA: none was seen, or unknown. The rule
+ * is in cgroup_oom.c. To be asked before the group is removed.
+ */
 int cs_cgroup_oom_is_ancestors(const struct cs_cgroup *cgroup);
 
 #endif

@@ -1,5 +1,9 @@
 /*
- * Mounts and mount namespaces (mount(2), mount_setattr(2), mount_namespaces(7)).
+ * Mounts and mount namespaces (mount(2), mount_namespaces(7)).
+ *
+ * Owns the system calls and their order. Mounts are things that outlive a
+ * function; whoever makes one says when it goes. In a namespace made by
+ * cs_mount_new_namespace that is the death of its last process.
  */
 #ifndef CS_SYS_MOUNT_H
 #define CS_SYS_MOUNT_H
@@ -10,23 +14,42 @@
 
 #include "shim/base/err.h"
 
-/* A mount namespace of our own, in which everything is a slave: the host's mounts come in, ours do not go out. */
+/*
+ * A mount namespace of our own, in which everything is a slave: the host's
+ * mounts come in, ours do not go out. For the whole (single-threaded) process.
+ */
 int cs_mount_new_namespace(struct cs_err *err);
 
-/* A tmpfs at path with a size and inode limit (0: none given), mode, nosuid,nodev; noexec when asked. */
+/*
+ * A tmpfs at path (a directory; the last link is followed) with a size and
+ * inode limit (0: none given, so the kernel's half of memory), mode,
+ * nosuid,nodev; noexec when asked. tmpfs(5).
+ */
 int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_t mode, bool noexec,
 		   struct cs_err *err);
 
-/* Overlay at path: one lower, upper and work (overlayfs.rst). The names may hold any byte: fsconfig, with mount(2) where that is missing. */
+/*
+ * Overlay at path, nodev: one lower, upper and work (overlayfs.rst; upper and
+ * work in one mount). The names may hold any byte and have any length that
+ * open(2) takes: they are handed over as descriptors below /proc/self/fd,
+ * which is also what mountinfo shows of them.
+ */
 int cs_mount_overlay(const char *path, const char *lower, const char *upper, const char *work,
 		     struct cs_err *err);
 
-/* Detaches everything mounted at or below path, deepest first; 0 when there is nothing. */
+/*
+ * Detaches (MNT_DETACH) everything mounted at or below path in our namespace,
+ * stacked mounts too, deepest first; 0 when there is nothing, or no path.
+ * Links in path are followed. CS_INVALID for a path that is not absolute or is "/".
+ */
 int cs_mount_detach_all(const char *path, struct cs_err *err);
 
 /*
  * Hybrid cgroup hosts: hides the v2 mount beside the v1 hierarchies, in our
- * namespace only: /sys/fs/cgroup is made private, `unified` is unmounted.
+ * namespace only: the mount that holds it (/sys/fs/cgroup) is made private,
+ * then it is detached; propagation elsewhere stays. Other layouts: nothing to
+ * do, 0. To be called after cs_mount_new_namespace: in the namespace of pid 1,
+ * which is the host's, CS_STATE (where we may look at that one's).
  */
 int cs_mount_hide_unified(struct cs_err *err);
 
