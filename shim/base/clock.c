@@ -49,6 +49,10 @@ char *cs_clock_rfc3339(int64_t wall_ns, char text[static CS_CLOCK_TEXT])
 	struct tm tm;
 	size_t n;
 
+	if (nanos < 0) { /* before the epoch: division cuts towards 0 */
+		nanos += CS_NSEC_PER_SEC;
+		seconds--;
+	}
 	gmtime_r(&seconds, &tm);
 	n = strftime(text, CS_CLOCK_TEXT, "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text + n, CS_CLOCK_TEXT - n, ".%09ldZ", nanos);

@@ -36,14 +36,36 @@ bool cs_log_enabled(enum cs_log_level level)
 	return current.fd >= 0 && level <= current.level;
 }
 
+/*
+ * One message is one line, and does nothing to the terminal it is read on,
+ * whatever an engine or a container put into it: C0 and C1 control characters
+ * and bytes that are no UTF-8 become question marks.
+ */
+static void add_plain(struct cs_buf *line, const char *text)
+{
+	size_t left = strlen(text), n;
+
+	for (; left > 0; text += n, left -= n) {
+		unsigned char c = (unsigned char)text[0];
+
+		n = cs_utf8_len(text, left);
+		if (c == '\n' || c == '\r' || c == '\t')
+			cs_buf_addc(line, ' ');
+		else if (n == 0 || c < 0x20 || c == 0x7f ||
+			 (c == 0xc2 && (unsigned char)text[1] < 0xa0))
+			cs_buf_addc(line, '?');
+		else
+			cs_buf_add(line, text, n);
+		n = n ? n : 1;
+	}
+}
+
 static void format_text(struct cs_buf *line, enum cs_log_level level, const char *text)
 {
 	cs_buf_addf(line, "%s: ", current.program);
 	if (level != CS_LOG_ERROR)
 		cs_buf_addf(line, "%s: ", level_words[level]);
-	/* one message is one line, whatever an engine put into it */
-	for (const char *p = text; *p != '\0'; p++)
-		cs_buf_addc(line, (*p == '\n' || *p == '\r') ? ' ' : *p);
+	add_plain(line, text);
 	cs_buf_addc(line, '\n');
 }
 
@@ -74,8 +96,8 @@ void cs_log(enum cs_log_level level, const char *fmt, ...)
 		format_json(&line, level, text);
 	else
 		format_text(&line, level, text);
-	if (!line.failed && write(current.fd, line.data, line.len) < 0) {
-		/* there is nowhere left to say it */
-	}
+	/* any other failure stays unsaid: there is nowhere left to say it */
+	while (!line.failed && write(current.fd, line.data, line.len) < 0 && errno == EINTR)
+		;
 	errno = saved;
 }

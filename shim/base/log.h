@@ -4,6 +4,8 @@
  * The only state of the ground floor. Libraries log at debug only; the mains
  * report errors once, through cs_log_error. Lines longer than 2 KiB are cut.
  * Every line is one write(2), so that lines of several processes do not mix.
+ * Messages may hold what hostile code chose: control characters never reach a
+ * terminal.
  */
 #ifndef CS_BASE_LOG_H
 #define CS_BASE_LOG_H
