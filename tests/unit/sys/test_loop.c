@@ -88,7 +88,8 @@ static void replace_other_fd(struct cs_loop *loop, int fd CS_UNUSED, uint32_t ev
 	cs_loop_remove(loop, &trace->other);
 	/* enough new tenants that one of them gets the slot that was given back */
 	for (int i = 0; i < 64; i++)
-		ck_assert_int_eq(cs_loop_add_timer(loop, CS_NEVER, note_call, &stranger, &source),
+		ck_assert_int_eq(cs_loop_add_fd(loop, eventfd(0, EFD_CLOEXEC), EPOLLIN,
+						CS_PRIO_EXIT, note_fd, &stranger, &source),
 				 0);
 }
 
@@ -207,20 +208,48 @@ START_TEST(input_of_the_round_postpones_a_due_timer)
 }
 END_TEST
 
+/* A round that ends at once, with the timerfd set for what was then the nearest deadline. */
+static void turn_with_event(struct cs_loop *loop)
+{
+	struct trace event = { .letter = 'e' };
+	cs_autofd int fd = ready_fd();
+
+	ck_assert_int_eq(
+		cs_loop_add_fd(loop, fd, EPOLLIN, CS_PRIO_IO, note_fd, &event, &event.source), 0);
+	ck_assert_int_gt(cs_loop_turn(loop, patience()), 0);
+	ck_assert_uint_eq(event.n, 1);
+	cs_loop_remove(loop, &event.source);
+}
+
 START_TEST(deadline_that_moves_away_fires_late_not_early)
 {
 	struct cs_loop *loop = cs_loop_new();
 	struct trace a = { .letter = 'a' };
-	int64_t due;
+	int64_t soon = cs_clock_deadline_ns(20 * CS_NSEC_PER_MSEC),
+		due = soon + 5 * CS_NSEC_PER_MSEC;
 
-	ck_assert_int_eq(cs_loop_add_timer(loop, cs_clock_deadline_ns(2 * CS_NSEC_PER_MSEC),
-					   note_call, &a, &a.source),
-			 0);
-	ck_assert_int_eq(cs_loop_turn(loop, cs_clock_now_ns() + 100 * CS_NSEC_PER_USEC), 0);
-	due = cs_clock_deadline_ns(10 * CS_NSEC_PER_MSEC);
+	ck_assert_int_eq(cs_loop_add_timer(loop, soon, note_call, &a, &a.source), 0);
+	turn_with_event(loop);
 	ck_assert_int_eq(cs_loop_set_timer(loop, a.source, due), 0);
+	/* the wake-up for `soon` is no reason to come back with nothing */
 	ck_assert_int_eq(cs_loop_turn(loop, patience()), 1);
 	ck_assert_int_ge(cs_clock_now_ns(), due);
+	cs_loop_free(loop);
+}
+END_TEST
+
+START_TEST(deadline_that_comes_nearer_is_kept)
+{
+	struct cs_loop *loop = cs_loop_new();
+	struct trace a = { .letter = 'a' };
+	int64_t start = cs_clock_now_ns();
+
+	ck_assert_int_eq(
+		cs_loop_add_timer(loop, start + 15 * CS_NSEC_PER_SEC, note_call, &a, &a.source), 0);
+	turn_with_event(loop);
+	ck_assert_int_eq(cs_loop_set_timer(loop, a.source, start + CS_NSEC_PER_MSEC), 0);
+	ck_assert_int_eq(cs_loop_turn(loop, patience()), 1);
+	ck_assert_int_lt(cs_clock_now_ns(), start + 10 * CS_NSEC_PER_SEC);
 	cs_loop_free(loop);
 }
 END_TEST
@@ -412,8 +441,9 @@ CS_UNIT_SUITE(loop, event_of_a_source_removed_in_the_round_is_dropped,
 	      timers_run_by_deadline_then_age,
 	      timer_armed_in_the_past_by_itself_does_not_hold_the_round,
 	      input_of_the_round_postpones_a_due_timer,
-	      deadline_that_moves_away_fires_late_not_early, turn_ends_at_its_deadline,
-	      hangup_of_a_disabled_source_does_not_spin, interest_lost_in_the_round_drops_the_event,
+	      deadline_that_moves_away_fires_late_not_early, deadline_that_comes_nearer_is_kept,
+	      turn_ends_at_its_deadline, hangup_of_a_disabled_source_does_not_spin,
+	      interest_lost_in_the_round_drops_the_event,
 	      deferred_call_of_a_deferred_call_is_next_round, stale_handles_are_harmless,
 	      add_reports_what_epoll_says, one_round_takes_all_that_is_ready,
 	      run_ends_after_the_round_of_quit)
