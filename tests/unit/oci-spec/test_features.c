@@ -29,8 +29,8 @@ START_TEST(absent_means_no)
 {
 	static const char *const texts[] = {
 		"{}",
-		"{\"mountOptions\":[\"ro\",\"rr\",\"rrox\"],\"linux\":{\"seccomp\":{\"enabled\":"
-		"false}}}",
+		"{\"mountOptions\":[\"ro\",\"rr\",\"rrox\"]}",
+		"{\"linux\":{\"seccomp\":{\"enabled\":false}}}",
 		"{\"mountOptions\":null,\"linux\":null,\"ociVersionMax\":null}",
 		"{\"linux\":{\"seccomp\":null,\"mountExtensions\":{\"idmap\":{\"enabled\":null}}}}",
 	};
