@@ -18,6 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* with clang, glibc's _FORTIFY_SOURCE makes macros of these, which may not be poisoned */
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat sprintf vsprintf gets strncpy strncat
 #pragma GCC poison strtok atoi atol atoll popen
 
