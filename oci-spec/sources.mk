@@ -10,7 +10,10 @@ libcs_oci_spec_a_SOURCES = \
 	oci-spec/profile_file.c \
 	oci-spec/profile_table.c oci-spec/profile_table.h \
 	oci-spec/resources.c oci-spec/resources.h \
+	oci-spec/spec.c oci-spec/spec.h \
+	oci-spec/spec_check.c oci-spec/spec_check.h \
 	oci-spec/spec_new.c oci-spec/spec_new.h \
+	oci-spec/spec_rules.c oci-spec/spec_rules.h \
 	oci-spec/spec_tables.c oci-spec/spec_tables.h \
 	oci-spec/state.c oci-spec/state.h
 LIBS_SPEC = libcs-oci-spec.a $(LIBS_BASE) $(YAJL_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS)

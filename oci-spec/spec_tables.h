@@ -1,7 +1,7 @@
 /*
  * The words of config.json as tables: namespaces, capabilities, rlimits,
- * mount options, masked and read-only paths (runtime-spec 1.0.2,
- * config-linux.md and config.md; capabilities(7), getrlimit(2), mount(8)).
+ * masked and read-only paths (runtime-spec 1.0.2, config-linux.md and
+ * config.md; capabilities(7), getrlimit(2)).
  *
  * Owns the names alone. What a run gets of them is the business of
  * spec_new.c, what a stranger's config.json may hold that of spec_check.c.
@@ -65,23 +65,6 @@ const struct cs_rlimit_row *cs_rlimit_row(const char *word_or_type);
 
 /* i-th row, NULL past the end. */
 const struct cs_rlimit_row *cs_rlimit_row_at(size_t i);
-
-/* --- mount options --------------------------------------------------------- */
-
-struct cs_mount_option {
-	const char *name;
-	bool recursive; /* reaches the mounts below too: "rro", "rbind", "rprivate" */
-	bool extension; /* not in runtime-spec 1.0.2: engines may or may not know it */
-};
-
-/*
- * Row of an option that the engine itself acts on; NULL for one that is handed
- * to the file system ("size=64k"), which a bind mount has no use for.
- */
-const struct cs_mount_option *cs_mount_option(const char *name);
-
-/* i-th row, NULL past the end. */
-const struct cs_mount_option *cs_mount_option_at(size_t i);
 
 /* --- what of /proc and /sys is covered ------------------------------------- */
 

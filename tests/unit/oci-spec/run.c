@@ -8,6 +8,7 @@ cs_unit_suite suite_json_read;
 cs_unit_suite suite_json_write;
 cs_unit_suite suite_profile;
 cs_unit_suite suite_resources;
+cs_unit_suite suite_spec_check;
 cs_unit_suite suite_spec_new;
 cs_unit_suite suite_spec_tables;
 cs_unit_suite suite_state;
@@ -23,6 +24,7 @@ int main(void)
 		suite_json_write,
 		suite_profile,
 		suite_resources,
+		suite_spec_check,
 		suite_spec_new,
 		suite_spec_tables,
 		suite_state,

@@ -78,20 +78,6 @@ START_TEST(rlimits_by_both_names)
 }
 END_TEST
 
-START_TEST(mount_options_are_sorted)
-{
-	const struct cs_mount_option *option, *before = NULL;
-
-	for (size_t i = 0; (option = cs_mount_option_at(i)) != NULL; before = option, i++) {
-		ck_assert(!before || strcmp(before->name, option->name) < 0);
-		ck_assert_ptr_eq(cs_mount_option(option->name), option);
-	}
-	ck_assert(cs_mount_option("rro")->recursive);
-	ck_assert(!cs_mount_option("ro")->recursive);
-	ck_assert_ptr_null(cs_mount_option("size=64k"));
-}
-END_TEST
-
 static void check_paths(const char *const *paths)
 {
 	for (size_t i = 0; paths[i]; i++) {
@@ -109,4 +95,4 @@ END_TEST
 
 CS_UNIT_SUITE(spec_tables, namespaces_go_both_ways, capabilities_in_any_spelling,
 	      unknown_capabilities_name_the_nearest, capabilities_are_listed_by_number,
-	      rlimits_by_both_names, mount_options_are_sorted, paths_are_sorted_and_absolute)
+	      rlimits_by_both_names, paths_are_sorted_and_absolute)
