@@ -1,0 +1,175 @@
+#include "tests/fake/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "oci-spec/resources.h"
+#include "oci-spec/spec_new.h"
+#include "shim/base/fd.h"
+#include "shim/base/file.h"
+
+#define CGROUP_TOP "/sys/fs/cgroup"
+
+/* --- the cgroup: errors are left to whoever reads the limits back --------------- */
+
+static bool pure_v2(void)
+{
+	return access(CGROUP_TOP "/cgroup.controllers", F_OK) == 0;
+}
+
+/* "/sys/fs/cgroup[/CONTROLLER]PATH"; false without a cgroupsPath. */
+static bool cgroup_dir(const struct cs_json *config, const char *controller, char *dir, size_t size)
+{
+	const char *path = cs_json_string(cs_json_get(config, "linux.cgroupsPath"));
+
+	if (!path)
+		return false;
+	snprintf(dir, size, "%s%s%s%s%s", CGROUP_TOP, pure_v2() ? "" : "/", pure_v2() ? "" : controller,
+		 path[0] == '/' ? "" : "/", path);
+	return true;
+}
+
+static void put(const char *dir, const char *file, const char *text)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (cs_file_put(AT_FDCWD, path, text) < 0)
+		return;
+}
+
+static void put_cpu(const char *dir, uint64_t millicpus)
+{
+	char text[64];
+
+	if (pure_v2()) {
+		snprintf(text, sizeof(text), "%" PRIu64 " 100000", millicpus * 100);
+		put(dir, "cpu.max", text);
+	} else {
+		put(dir, "cpu.cfs_period_us", "100000");
+		snprintf(text, sizeof(text), "%" PRIu64, millicpus * 100);
+		put(dir, "cpu.cfs_quota_us", text);
+	}
+}
+
+static void put_limit(const struct cs_json *config, enum cs_resource resource, enum box_limits limits)
+{
+	const struct cs_resource_row *row = cs_resource_row(resource);
+	struct cs_err err = CS_ERR_INIT;
+	uint64_t value, memory = 0;
+	char dir[4096], text[32];
+
+	if (resource == CS_RES_CPUSET_CPUS || !cgroup_dir(config, row->v1_controller, dir, sizeof(dir)) ||
+	    cs_resource_asked(config, resource, &value, &err) < 0 || value == CS_UNLIMITED)
+		return;
+	if (limits == BOX_LIMITS_HALF)
+		value /= 2;
+	if (resource == CS_RES_CPU) {
+		put_cpu(dir, value);
+		return;
+	}
+	/* swap alone in v2, memory and swap in the specification and in v1 */
+	if (resource == CS_RES_MEMORY_SWAP && pure_v2() &&
+	    cs_resource_asked(config, CS_RES_MEMORY, &memory, &err) == 0 && memory <= value)
+		value -= memory;
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	put(dir, pure_v2() ? row->v2_file : row->v1_file, text);
+}
+
+/* cpuset is left out: it takes nobody before its CPUs are written. */
+static const char *const controllers[] = { "memory", "pids", "cpu", "cpuacct", "freezer", "blkio", "devices" };
+
+static void join_cgroup(const struct cs_json *config, bool make)
+{
+	for (size_t i = 0; i < (pure_v2() ? 1 : CS_ARRAY_LEN(controllers)); i++) {
+		char dir[4096], top[4096];
+
+		if (!cgroup_dir(config, controllers[i], dir, sizeof(dir)))
+			return;
+		snprintf(top, sizeof(top), "%s/%s", CGROUP_TOP, pure_v2() ? "" : controllers[i]);
+		if (access(top, F_OK) < 0)
+			continue;
+		if (make && cs_file_mkdirs(dir, 0755) < 0)
+			continue;
+		put(dir, "cgroup.procs", "0");
+	}
+}
+
+void box_remove(const struct cs_json *config)
+{
+	for (size_t i = 0; i < CS_ARRAY_LEN(controllers); i++) {
+		char dir[4096];
+
+		if (cgroup_dir(config, controllers[i], dir, sizeof(dir)))
+			rmdir(dir);
+	}
+}
+
+/* --- the process ------------------------------------------------------------------ */
+
+static CS_NORETURN void execute(const struct cs_json *process)
+{
+	const char *cwd = cs_json_string(cs_json_member(process, "cwd"));
+	struct cs_strv args = CS_STRV_INIT, env = CS_STRV_INIT;
+	const char *path;
+
+	if (cs_json_get_strv(cs_json_member(process, "args"), &args) < 0 || args.n == 0 ||
+	    (cs_json_member(process, "env") && cs_json_get_strv(cs_json_member(process, "env"), &env) < 0)) {
+		fprintf(stderr, "process.args or process.env is unusable\n");
+		_exit(125);
+	}
+	if (cwd && chdir(cwd) < 0 && chdir("/") < 0)
+		_exit(125);
+	path = cs_strv_env_get(&env, "PATH");
+	if (path)
+		setenv("PATH", path, 1);
+	execvpe(args.v[0], cs_strv_v(&args), cs_strv_v(&env));
+	fprintf(stderr, "exec %s: %s\n", args.v[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+pid_t box_create(const struct cs_json *config, enum box_limits limits, int start_fd)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (cs_fd_pipe(ready, 0) < 0)
+		return -1;
+	pid = fork();
+	if (pid != 0) {
+		/* its end comes when the limits are in force, or with the process */
+		close(ready[1]);
+		if (pid > 0 && cs_fd_read_all(ready[0], &byte, 1) < 0)
+			perror("wait for the process");
+		close(ready[0]);
+		return pid;
+	}
+	setsid();
+	join_cgroup(config, true);
+	for (int i = 0; i < CS_RESOURCES && limits != BOX_LIMITS_SKIP; i++)
+		put_limit(config, i, limits);
+	close(ready[0]);
+	close(ready[1]);
+	if (cs_fd_read_all(start_fd, &byte, 1) != 1)
+		_exit(125);
+	close(start_fd);
+	execute(cs_json_member(config, "process"));
+}
+
+pid_t box_exec(const struct cs_json *config, const struct cs_json *process)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	setsid();
+	join_cgroup(config, false);
+	execute(process);
+}

@@ -1,0 +1,24 @@
+/*
+ * The container of a fake engine: a process in a session of its own that waits
+ * for start and then executes process.args on the host. No isolation at all;
+ * its cgroup and the limits there are made as config.json says, where we may.
+ */
+#ifndef CS_TESTS_FAKE_BOX_H
+#define CS_TESTS_FAKE_BOX_H
+
+#include <sys/types.h>
+
+#include "oci-spec/json.h"
+
+enum box_limits { BOX_LIMITS_APPLY, BOX_LIMITS_SKIP, BOX_LIMITS_HALF };
+
+/* Forks the process; it waits on `start_fd` for one byte. Its pid, -1. */
+pid_t box_create(const struct cs_json *config, enum box_limits limits, int start_fd);
+
+/* Forks a further process into the same cgroup; it does not wait. `process` as in process.json. */
+pid_t box_exec(const struct cs_json *config, const struct cs_json *process);
+
+/* Removes the cgroup. */
+void box_remove(const struct cs_json *config);
+
+#endif
