@@ -4,14 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "shim/base/fd.h"
+#include "shim/stdio/own.h"
 
 /* Fits behind POLLOUT of a terminal that somebody else opened (tty_poll wants 256 bytes free). */
 #define TTY_PIECE_BYTES 128
@@ -56,30 +55,10 @@ static const struct cs_sink_ops device_ops = { "device", write_fd, splice_fd, fa
 static const struct cs_sink_ops tty_ops = { "terminal", write_fd, NULL, false };
 static const struct cs_sink_ops socket_ops = { "socket", write_socket, NULL, false };
 
-static bool is_pty_master(int fd)
-{
-	unsigned number;
-
-	return ioctl(fd, TIOCGPTN, &number) == 0;
-}
-
-/* The same file through a description of our own that does not block; -1 where the kernel says no. */
-static int open_again(int fd)
-{
-	char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
-	int flags = fcntl(fd, F_GETFL);
-
-	/* root could open for writing what the caller gave for reading only */
-	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 /* Replaces sink->fd by a description of our own, or makes the sink careful. */
 static void own_description(struct cs_sink *sink, size_t careful_bytes)
 {
-	int own = open_again(sink->fd);
+	int own = cs__own_open(sink->fd, O_WRONLY);
 
 	if (own < 0) {
 		sink->asks = true;
@@ -100,13 +79,7 @@ static void become_character_device(struct cs_sink *sink, dev_t device)
 		return;
 	}
 	sink->ops = &tty_ops;
-	if (is_pty_master(sink->fd)) {
-		/* opening a master again makes a new terminal (ptmx(4)) */
-		sink->asks = true;
-		sink->piece_max = TTY_PIECE_BYTES;
-	} else {
-		own_description(sink, TTY_PIECE_BYTES);
-	}
+	own_description(sink, TTY_PIECE_BYTES);
 }
 
 static void become_socket(struct cs_sink *sink)

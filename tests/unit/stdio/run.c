@@ -6,12 +6,14 @@ cs_unit_suite suite_bucket;
 cs_unit_suite suite_drain;
 cs_unit_suite suite_drain_end;
 cs_unit_suite suite_drain_random;
+cs_unit_suite suite_feed;
 cs_unit_suite suite_sink;
 
 int main(void)
 {
 	static cs_unit_suite *const suites[] = {
-		suite_bucket, suite_drain, suite_drain_end, suite_drain_random, suite_sink,
+		suite_bucket,       suite_drain, suite_drain_end,
+		suite_drain_random, suite_feed,  suite_sink,
 	};
 
 	/* as all our programs do */

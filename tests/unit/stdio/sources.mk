@@ -7,4 +7,5 @@ tests_unit_stdio_run_SOURCES = $(UNIT_COMMON) tests/unit/stdio/run.c \
 	tests/unit/stdio/test_drain.c \
 	tests/unit/stdio/test_drain_end.c \
 	tests/unit/stdio/test_drain_random.c \
+	tests/unit/stdio/test_feed.c \
 	tests/unit/stdio/test_sink.c

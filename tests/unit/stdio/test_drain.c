@@ -439,12 +439,25 @@ static unsigned long pass_megabytes(int sink_fd, uint64_t cap, int megabytes)
 	return after;
 }
 
+/* A sanitizer keeps freed memory back: nothing to measure then. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define HAS_ASAN 1
+#endif
+#ifndef HAS_ASAN
+#define HAS_ASAN 0
+#endif
+
 START_TEST(memory_is_flat)
 {
 	cs_autofd int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	static const uint64_t caps[] = { UINT64_MAX, 4096 };
 
-	for (size_t i = 0; i < CS_ARRAY_LEN(caps); i++) {
+	for (size_t i = 0; i < CS_ARRAY_LEN(caps) && !HAS_ASAN; i++) {
 		unsigned long before = pass_megabytes(null_fd, caps[i], 2);
 
 		ck_assert_uint_le(pass_megabytes(null_fd, caps[i], 200), before + 64);

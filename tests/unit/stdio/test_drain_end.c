@@ -132,7 +132,6 @@ END_TEST
 START_TEST(progress_starts_when_the_wait_does)
 {
 	/* the sink is not blamed for the time when there was nothing for it */
-	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
 	struct cs_drain_config config = CS_DRAIN_CONFIG_INIT;
 	struct plumbing p;
 	int64_t later;
