@@ -46,14 +46,14 @@ static int fail_at(struct cs_err *err, int errnum, const char *path)
 /* --- the skeleton ----------------------------------------------------- */
 
 /* mkdir with its mode whatever the umask is; `again`: one that is there is fine. */
-static int make_dir(int rootfs_fd, const char *path, bool again, struct cs_err *err)
+static int make_dir(int rootfs_fd, const char *path, mode_t mode, bool again, struct cs_err *err)
 {
-	if (mkdirat(rootfs_fd, path, 0755) < 0) {
+	if (mkdirat(rootfs_fd, path, mode) < 0) {
 		if (again && errno == EEXIST)
 			return 0;
 		return fail_at(err, errno, path);
 	}
-	if (fchmodat(rootfs_fd, path, 0755, 0) < 0)
+	if (fchmodat(rootfs_fd, path, mode, 0) < 0)
 		return fail_at(err, errno, path);
 	return 0;
 }
@@ -81,7 +81,7 @@ static int make_parents(int rootfs_fd, const char *path, struct cs_err *err)
 
 		memcpy(part, path, len);
 		part[len] = '\0';
-		if (make_dir(rootfs_fd, part, true, err) < 0)
+		if (make_dir(rootfs_fd, part, 0755, true, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -163,7 +163,7 @@ static int bring_in(struct maker *m, const char *path, struct cs_err *err)
 		return 0;
 	}
 	if (S_ISDIR(st.st_mode)) {
-		if (make_dir(m->rootfs_fd, path, false, err) < 0)
+		if (make_dir(m->rootfs_fd, path, 0755, false, err) < 0)
 			return -1;
 	} else if (S_ISREG(st.st_mode)) {
 		if (make_file(m->rootfs_fd, path, "", 0, err) < 0)
@@ -219,8 +219,9 @@ static int make(struct maker *m, struct cs_err *err)
 	snprintf(usr, sizeof(usr), "%s/usr", m->host);
 	if (stat(usr, &st) < 0)
 		return fail_at(err, errno, "usr");
-	for (path = cs__hostroot_dirs; *path; path++)
-		if (make_dir(m->rootfs_fd, *path, false, err) < 0)
+	for (size_t i = 0; i < cs__hostroot_n_dirs; i++)
+		if (make_dir(m->rootfs_fd, cs__hostroot_dirs[i].path, cs__hostroot_dirs[i].mode, false,
+			     err) < 0)
 			return -1;
 	if (add_bind(m, usr, "usr", err) < 0)
 		return -1;

@@ -10,7 +10,7 @@
  *     fd = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);     // empty, ours alone
  *     cs_hostroot_make(fd, &plan, &root, err);
  *     for (each -v and --tmpfs)
- *             cs_hostroot_add_point(fd, mounts, n, volume.destination, is_dir, err);
+ *             cs_hostroot_add_point(fd, mounts, n, &volume, err);    // those before it
  *     … root.mounts first, then the volumes, into the spec plan …
  *     cs_hostroot_release(&root);
  */
@@ -39,7 +39,7 @@ struct cs_hostroot_plan {
 
 /*
  * Fills the empty directory rootfs_fd (O_PATH is enough; borrowed):
- *   - /usr, /etc, /proc, /sys, /dev, /tmp, /run, /root, all 0755 of the caller;
+ *   - /usr, /etc, /proc, /sys, /dev, /run, /root, all 0755 of the caller, /tmp 1777;
  *   - /bin, /sbin, /lib* as symlinks where the host has symlinks into /usr, else mount points;
  *   - passwd, group, hosts, hostname, nsswitch.conf (files only), an empty
  *     resolv.conf, all 0644 whatever the umask;
@@ -57,17 +57,19 @@ int cs_hostroot_make(int rootfs_fd, const struct cs_hostroot_plan *plan, struct 
 		     struct cs_err *err);
 
 /*
- * Makes the mount point of one more mount (a volume, a tmpfs) in the skeleton.
- * With a user namespace the engine could not make it, and where the path
- * leads into a bind of the host an engine may make it *on the host*.
+ * Makes the mount point of one more mount (a volume, a tmpfs) in the skeleton:
+ * a directory or a file, as its source is. Needed for three reasons: with a
+ * user namespace the engine could not make it; where the path leads into a
+ * bind, even a read-only one, crun 1.8 makes it *on the host*; and runc 1.1
+ * gives a tmpfs the mode of its mount point, so that one gets "mode=".
  *
- * `mounts` are those mounted before it: the host root's, then the volumes
+ * `before` are those mounted before it: the host root's, then the volumes
  * before this one. Links of the skeleton are followed (/bin/x is /usr/bin/x).
  * 0 also when the point is there already as the same kind, or lies in a
  * tmpfs. CS_INVALID when it would lie in a bind and is not there, is there as
- * the other kind, or is behind a link of the host.
+ * the other kind, or is behind a link of the host; CS_NOT_FOUND for a missing source.
  */
-int cs_hostroot_add_point(int rootfs_fd, const struct cs_spec_mount *mounts, size_t n_mounts,
-			  const char *destination, bool directory, struct cs_err *err);
+int cs_hostroot_add_point(int rootfs_fd, const struct cs_spec_mount *before, size_t n_before,
+			  const struct cs_spec_mount *mount, struct cs_err *err);
 
 #endif

@@ -7,8 +7,15 @@
 #include "shim/base/buf.h"
 #include "shim/files/hostroot.h"
 
+/* Empty directories. */
+struct cs__hostroot_dir {
+	const char *path;
+	mode_t mode; /* what engines that look at it give the mount there */
+};
+extern const struct cs__hostroot_dir cs__hostroot_dirs[];
+extern const size_t cs__hostroot_n_dirs;
+
 /* NULL-terminated lists of paths relative to the root. */
-extern const char *const cs__hostroot_dirs[]; /* empty directories, parents first */
 extern const char *const cs__hostroot_top[];  /* beside /usr */
 extern const char *const cs__hostroot_etc[];  /* below /etc; the last part may be a pattern (fnmatch(3)) */
 

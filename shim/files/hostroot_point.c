@@ -13,6 +13,10 @@
 
 /* Where the walk to a mount point stands. */
 struct walk {
+	const struct cs_spec_mount *before;
+	size_t n_before;
+	bool directory;       /* what the point itself is */
+	mode_t mode;
 	int fd;               /* directory reached; owned */
 	char path[PATH_MAX];  /* its name inside; "" for the root */
 	char rest[PATH_MAX];  /* still to go */
@@ -20,13 +24,13 @@ struct walk {
 	unsigned links;
 };
 
-/* The mount that covers path, seen from one that was mounted at `from`; n when there is none. */
-static size_t mount_at(const struct cs_spec_mount *mounts, size_t n, size_t from, const char *path)
+/* Position + 1 of the mount at the walk's path, of those above where it is; 0 when there is none. */
+static size_t mount_at(const struct walk *w)
 {
-	for (size_t i = n; i > from; i--)
-		if (strcmp(mounts[i - 1].destination, path) == 0)
-			return i - 1;
-	return n;
+	for (size_t i = w->n_before; i > w->inside; i--)
+		if (strcmp(w->before[i - 1].destination, w->path) == 0)
+			return i;
+	return 0;
 }
 
 /* Cuts the first part of rest off; NULL at the end. */
@@ -67,16 +71,17 @@ static int follow(struct walk *w, int rootfs_fd, int link_fd, const char *rest, 
 }
 
 /* Makes what is missing in the skeleton, for everybody to read. */
-static int make_missing(const struct walk *w, const char *name, bool directory, struct cs_err *err)
+static int make_missing(const struct walk *w, const char *name, bool last, struct cs_err *err)
 {
 	cs_autofd int fd = -1;
+	mode_t mode = last ? w->mode : 0755;
 
 	if (w->inside)
 		return cs_fail(err, CS_INVALID, 0,
 			       "no '%s' in '%s': a mount point cannot be made on the host", name,
 			       w->path);
-	if (directory) {
-		if (mkdirat(w->fd, name, 0755) < 0 || fchmodat(w->fd, name, 0755, 0) < 0)
+	if (w->directory || !last) {
+		if (mkdirat(w->fd, name, mode) < 0 || fchmodat(w->fd, name, mode, 0) < 0)
 			return cs_fail(err, cs_err_kind_of_errno(errno), errno, "mkdir");
 		return 0;
 	}
@@ -87,26 +92,26 @@ static int make_missing(const struct walk *w, const char *name, bool directory, 
 }
 
 /* Opens the next part, or what is mounted there. *ret_tmpfs: the rest is the engine's to make. */
-static int enter(struct walk *w, const struct cs_spec_mount *mounts, size_t n, const char *name,
-		 bool make_directory, int *ret_fd, bool *ret_tmpfs, struct cs_err *err)
+static int enter(struct walk *w, const char *name, bool last, int *ret_fd, bool *ret_tmpfs,
+		 struct cs_err *err)
 {
 	size_t used = strlen(w->path), at;
 
 	if (snprintf(w->path + used, sizeof(w->path) - used, "/%s", name) >=
 	    (int)(sizeof(w->path) - used))
 		return cs_fail(err, CS_INVALID, ENAMETOOLONG, "the path");
-	at = mount_at(mounts, n, w->inside, w->path);
-	if (at < n) {
-		w->inside = at + 1;
-		*ret_tmpfs = strcmp(mounts[at].type, "bind") != 0;
+	at = mount_at(w);
+	if (at > 0) {
+		w->inside = at;
+		*ret_tmpfs = strcmp(w->before[at - 1].type, "bind") != 0;
 		if (*ret_tmpfs)
 			return 0;
-		*ret_fd = open(mounts[at].source, O_PATH | O_CLOEXEC);
+		*ret_fd = open(w->before[at - 1].source, O_PATH | O_CLOEXEC);
 	} else {
 		*ret_fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (*ret_fd < 0 && errno == ENOENT) {
 			w->path[used] = '\0';
-			if (make_missing(w, name, make_directory, err) < 0)
+			if (make_missing(w, name, last, err) < 0)
 				return -1;
 			w->path[used] = '/';
 			*ret_fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -117,8 +122,7 @@ static int enter(struct walk *w, const struct cs_spec_mount *mounts, size_t n, c
 	return 0;
 }
 
-static int walk_to_point(struct walk *w, int rootfs_fd, const struct cs_spec_mount *mounts,
-			 size_t n, bool directory, struct cs_err *err)
+static int walk_to_point(struct walk *w, int rootfs_fd, struct cs_err *err)
 {
 	char *rest = w->rest, *name;
 
@@ -129,7 +133,7 @@ static int walk_to_point(struct walk *w, int rootfs_fd, const struct cs_spec_mou
 
 		if (strcmp(name, "..") == 0) /* would leave the skeleton at its top */
 			return cs_fail(err, CS_INVALID, 0, "'..' in the path");
-		if (enter(w, mounts, n, name, directory || !last, &fd, &tmpfs, err) < 0)
+		if (enter(w, name, last, &fd, &tmpfs, err) < 0)
 			return -1;
 		if (tmpfs)
 			return 0;
@@ -145,7 +149,7 @@ static int walk_to_point(struct walk *w, int rootfs_fd, const struct cs_spec_mou
 			rest = w->rest;
 			continue;
 		}
-		if (S_ISDIR(st.st_mode) != (directory || !last))
+		if (S_ISDIR(st.st_mode) != (w->directory || !last))
 			return cs_fail(err, CS_INVALID, 0, "'%s' is %s directory", w->path,
 				       S_ISDIR(st.st_mode) ? "a" : "no");
 		cs_close_fd(&w->fd);
@@ -154,18 +158,50 @@ static int walk_to_point(struct walk *w, int rootfs_fd, const struct cs_spec_mou
 	return 0;
 }
 
-int cs_hostroot_add_point(int rootfs_fd, const struct cs_spec_mount *mounts, size_t n_mounts,
-			  const char *destination, bool directory, struct cs_err *err)
+/* The octal number of "mode=" in mount options, 0755 without. */
+static mode_t mode_option(const char *options)
 {
-	struct walk w = { .fd = cs_fd_dup(rootfs_fd, 3) };
-	int r = 0;
+	const char *text = strstr(options, "mode=");
+	mode_t mode = 0;
+
+	if (!text || (text > options && text[-1] != ','))
+		return 0755;
+	for (text += strlen("mode="); *text >= '0' && *text <= '7'; text++)
+		mode = mode * 8 + (mode_t)(*text - '0');
+	return mode & 07777;
+}
+
+/* What kind of point the mount needs. */
+static int read_kind(const struct cs_spec_mount *mount, struct walk *w, struct cs_err *err)
+{
+	struct stat st;
+
+	w->directory = true;
+	w->mode = 0755;
+	if (strcmp(mount->type, "bind") != 0) {
+		w->mode = mode_option(mount->options);
+		return 0;
+	}
+	if (stat(mount->source, &st) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "source '%s'", mount->source);
+	w->directory = S_ISDIR(st.st_mode);
+	return 0;
+}
+
+int cs_hostroot_add_point(int rootfs_fd, const struct cs_spec_mount *before, size_t n_before,
+			  const struct cs_spec_mount *mount, struct cs_err *err)
+{
+	struct walk w = { .before = before, .n_before = n_before, .fd = cs_fd_dup(rootfs_fd, 3) };
+	int r;
 
 	if (w.fd < 0)
 		r = cs_fail(err, CS_IO, -w.fd, "dup");
-	else if (snprintf(w.rest, sizeof(w.rest), "%s", destination) >= (int)sizeof(w.rest))
+	else if (snprintf(w.rest, sizeof(w.rest), "%s", mount->destination) >= (int)sizeof(w.rest))
 		r = cs_fail(err, CS_INVALID, ENAMETOOLONG, "the path");
 	else
-		r = walk_to_point(&w, rootfs_fd, mounts, n_mounts, directory, err);
+		r = read_kind(mount, &w, err);
+	if (r == 0)
+		r = walk_to_point(&w, rootfs_fd, err);
 	cs_close_fd(&w.fd);
-	return r < 0 ? cs_wrap(err, "mount point '%s'", destination) : 0;
+	return r < 0 ? cs_wrap(err, "mount point '%s'", mount->destination) : 0;
 }

@@ -5,9 +5,11 @@
 /* what overlay, NFS and user namespaces call an unknown owner (user_namespaces(7)) */
 #define ID_NOBODY 65534
 
-const char *const cs__hostroot_dirs[] = {
-	"usr", "etc", "proc", "sys", "dev", "tmp", "run", "root", NULL,
+const struct cs__hostroot_dir cs__hostroot_dirs[] = {
+	{ "usr", 0755 }, { "etc", 0755 }, { "proc", 0755 }, { "sys", 0755 },
+	{ "dev", 0755 }, { "tmp", 01777 }, { "run", 0755 }, { "root", 0755 },
 };
+const size_t cs__hostroot_n_dirs = CS_ARRAY_LEN(cs__hostroot_dirs);
 
 const char *const cs__hostroot_top[] = {
 	"bin", "sbin", "lib", "lib32", "lib64", "libx32", NULL,

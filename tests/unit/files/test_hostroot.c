@@ -107,9 +107,11 @@ START_TEST(every_mount_has_a_point_of_its_kind_and_the_umask_changes_nothing)
 		ck_assert_uint_eq(st.st_mode & S_IFMT, source.st_mode & S_IFMT);
 		ck_assert_uint_eq(st.st_mode & 07777, S_ISDIR(st.st_mode) ? 0755 : 0644);
 	}
-	for (const char *const *dir = cs__hostroot_dirs; *dir; dir++) {
-		ck_assert_int_eq(fstatat(rootfs.fd, *dir, &st, AT_SYMLINK_NOFOLLOW), 0);
-		ck_assert_uint_eq(st.st_mode, S_IFDIR | 0755);
+	for (size_t i = 0; i < cs__hostroot_n_dirs; i++) {
+		const struct cs__hostroot_dir *dir = &cs__hostroot_dirs[i];
+
+		ck_assert_int_eq(fstatat(rootfs.fd, dir->path, &st, AT_SYMLINK_NOFOLLOW), 0);
+		ck_assert_uint_eq(st.st_mode, S_IFDIR | dir->mode);
 	}
 	for (size_t i = 0; i < cs__hostroot_n_files; i++) {
 		ck_assert_int_eq(fstatat(rootfs.fd, cs__hostroot_files[i].path, &st, 0), 0);

@@ -32,10 +32,13 @@ static void teardown(struct fixture *f)
 	cs_tree_release(&f->rootfs);
 }
 
+/* A bind of a directory or of a file. */
 static int point(struct fixture *f, const char *path, bool directory, struct cs_err *err)
 {
-	return cs_hostroot_add_point(f->rootfs.fd, f->mounts, CS_ARRAY_LEN(f->mounts), path, directory,
-				     err);
+	struct cs_spec_mount mount = { path, "bind", cs_tree_at(&f->host, directory ? "lib" : "lib/file"),
+				       "bind,ro" };
+
+	return cs_hostroot_add_point(f->rootfs.fd, f->mounts, CS_ARRAY_LEN(f->mounts), &mount, err);
 }
 
 START_TEST(points_are_made_in_the_skeleton)
@@ -90,6 +93,27 @@ START_TEST(nothing_is_made_on_the_host)
 }
 END_TEST
 
+START_TEST(a_tmpfs_has_a_point_of_its_mode)
+{
+	struct cs_spec_mount mount = { "/a/t", "tmpfs", "tmpfs", "nosuid,size=1,mode=1770,uid=5" };
+	struct cs_err err = CS_ERR_INIT;
+	struct fixture f;
+	struct stat st;
+
+	setup(&f);
+	ck_ok(cs_hostroot_add_point(f.rootfs.fd, f.mounts, CS_ARRAY_LEN(f.mounts), &mount, &err), err);
+	ck_assert_int_eq(fstatat(f.rootfs.fd, "a", &st, 0), 0);
+	ck_assert_uint_eq(st.st_mode, S_IFDIR | 0755);
+	ck_assert_int_eq(fstatat(f.rootfs.fd, "a/t", &st, 0), 0);
+	ck_assert_uint_eq(st.st_mode, S_IFDIR | 01770);
+	mount = (struct cs_spec_mount){ "/b", "bind", "/not/there", "bind,ro" };
+	ck_fails(cs_hostroot_add_point(f.rootfs.fd, f.mounts, CS_ARRAY_LEN(f.mounts), &mount, &err), err,
+		 "source '/not/there'");
+	ck_assert_int_eq(err.kind, CS_NOT_FOUND);
+	teardown(&f);
+}
+END_TEST
+
 START_TEST(a_tmpfs_is_the_engines_to_fill)
 {
 	struct cs_err err = CS_ERR_INIT;
@@ -103,4 +127,4 @@ START_TEST(a_tmpfs_is_the_engines_to_fill)
 END_TEST
 
 CS_UNIT_SUITE(hostroot_point, points_are_made_in_the_skeleton, nothing_is_made_on_the_host,
-	      a_tmpfs_is_the_engines_to_fill)
+	      a_tmpfs_has_a_point_of_its_mode, a_tmpfs_is_the_engines_to_fill)
