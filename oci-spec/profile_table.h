@@ -4,7 +4,8 @@
  * together, and what engines call themselves once the filter is loaded
  * (syscalls(2), seccomp_rule_add(3), runtime-spec config-linux.md, "Seccomp").
  *
- * For profile.c and tests; nothing else looks here.
+ * For profile*.c and tests; nothing else looks here. The verdicts are in
+ * profile_table.c, everything else in profile_words.c.
  */
 #ifndef CS_OCI_SPEC_PROFILE_TABLE_H
 #define CS_OCI_SPEC_PROFILE_TABLE_H

@@ -259,7 +259,10 @@ int cs_cpuset_equal(const char *a, const char *b)
 	struct cpuset of_a, of_b;
 	int r = cpuset_parse(a, &of_a);
 
-	if (r == 0)
-		r = cpuset_parse(b, &of_b);
-	return r < 0 ? r : memcmp(&of_a, &of_b, sizeof(of_a)) == 0;
+	if (r < 0)
+		return r;
+	r = cpuset_parse(b, &of_b);
+	if (r < 0)
+		return r;
+	return memcmp(&of_a, &of_b, sizeof(of_a)) == 0;
 }

@@ -9,6 +9,7 @@ libcs_oci_spec_a_SOURCES = \
 	oci-spec/profile.c oci-spec/profile.h oci-spec/profile_int.h \
 	oci-spec/profile_file.c \
 	oci-spec/profile_table.c oci-spec/profile_table.h \
+	oci-spec/profile_words.c \
 	oci-spec/resources.c oci-spec/resources.h \
 	oci-spec/spec.c oci-spec/spec.h \
 	oci-spec/spec_check.c oci-spec/spec_check.h \

@@ -67,7 +67,7 @@ int cs_capability_parse(const char *text, char ret[static CS_CAPABILITY_TEXT], s
 	char upper[CS_CAPABILITY_TEXT] = "";
 	size_t best = 5; /* farther than this is no slip of the finger */
 
-	for (size_t n = 0; bare[n] && n < sizeof(upper) - 1; n++)
+	for (size_t n = 0; n < sizeof(upper) - 1 && bare[n]; n++)
 		upper[n] = (char)toupper((unsigned char)bare[n]);
 	for (size_t i = 0; cs_capability_at(i, known); i++) {
 		size_t far;

@@ -1,4 +1,4 @@
 include tests/unit/sources.mk
 include tests/fake/sources.mk
 include tests/fuzz/sources.mk
-EXTRA_DIST += tests/run.sh tests/peers.sh tests/tap.awk tests/stream.awk tests/e2e tests/lint tests/vm
+EXTRA_DIST += tests/run.sh tests/peers.sh tests/tap.awk tests/stream.awk tests/e2e tests/lint tests/vm tests/conformance
