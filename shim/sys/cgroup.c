@@ -105,7 +105,7 @@ int cs_cgroup_open_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct c
 {
 	cs_auto(buf) text = CS_BUF_INIT(CS_CGROUP_TEXT_MAX);
 	char path[PATH_MAX] = "/", longest[PATH_MAX] = "/";
-	bool wanted[CS_CGROUP_HIERARCHIES_MAX];
+	bool wanted[CS_CGROUP_HIERARCHIES_MAX] = { false };
 	int r = cs_cgroup_text_of_pid(pid, &text);
 
 	if (r < 0 || text.len == 0)

@@ -81,7 +81,7 @@ int cs_cgroup_open(const struct cs_cgroup_host *host, const char *path, struct c
  * choose the path themselves. Where the hierarchies disagree it is the longest
  * path, and only the hierarchies that have the process there: a process that
  * sits in "/" of one of them must not make that one's root a target.
- * CS_NOT_FOUND for a process that is gone, a zombie, or in no group but "/".
+ * CS_NOT_FOUND for a process that is gone, in no group but "/", and on v1 a zombie.
  */
 int cs_cgroup_open_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct cs_cgroup **ret,
 			  struct cs_err *err);
@@ -103,7 +103,8 @@ int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int
 
 /*
  * Is pid in the group (itself or below), in every hierarchy that the group
- * has? 0, 1, -ESRCH, -errno. Reads /proc/PID/cgroup, where a zombie is in none.
+ * has? 0, 1, -ESRCH, -errno. Reads /proc/PID/cgroup: of a zombie v1 no longer
+ * says it (0), v2 does until the group is removed.
  */
 int cs_cgroup_holds(const struct cs_cgroup *cgroup, pid_t pid);
 

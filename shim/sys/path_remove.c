@@ -245,9 +245,26 @@ static void ascend(struct removal *rm, int outer_fd)
 		note_failure(rm, r);
 }
 
+static int remove_below(struct removal *rm, int dir_fd, const char *name)
+{
+	int r = descend(rm, dir_fd, name);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	while (rm->depth > 0) {
+		const struct dirent64 *entry = next_entry(rm, top(rm));
+
+		if (entry != NULL)
+			remove_entry(rm, entry->d_name, entry->d_type);
+		else
+			ascend(rm, dir_fd);
+	}
+	return rm->first_error;
+}
+
 int cs_path_remove_tree(int dir_fd, const char *name)
 {
-	cs_autofree struct removal *rm = NULL;
+	struct removal *rm;
 	int r;
 
 	if (*name == '\0' || strchr(name, '/') != NULL || strlen(name) > NAME_MAX ||
@@ -261,16 +278,7 @@ int cs_path_remove_tree(int dir_fd, const char *name)
 		return -ENOMEM;
 	rm->depth = rm->next_name = 0;
 	rm->first_error = 0;
-	r = descend(rm, dir_fd, name);
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	while (rm->depth > 0) {
-		const struct dirent64 *entry = next_entry(rm, top(rm));
-
-		if (entry != NULL)
-			remove_entry(rm, entry->d_name, entry->d_type);
-		else
-			ascend(rm, dir_fd);
-	}
-	return rm->first_error;
+	r = remove_below(rm, dir_fd, name);
+	free(rm);
+	return r;
 }

@@ -117,10 +117,12 @@ if [ -f "$build/Makefile" ]; then
         echo 1..1
         exit 1
     }
-    if [ -d "$build/tests/fake" ]; then
-        mkdir -p "$dest/caisson/build/tests/fake"
-        find "$build/tests/fake" -maxdepth 1 -type f -perm -100 -exec cp {} "$dest/caisson/build/tests/fake/" \;
-    fi
+    for d in tests/fake tests/e2e/sys; do
+        if [ -d "$build/$d" ]; then
+            mkdir -p "$dest/caisson/build/$d"
+            find "$build/$d" -maxdepth 1 -type f -perm -100 -exec cp {} "$dest/caisson/build/$d/" \;
+        fi
+    done
 elif [ $mode != shell ]; then
     skip_all "$build is not a built tree"
 fi

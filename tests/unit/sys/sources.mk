@@ -3,7 +3,11 @@ tests_unit_sys_run_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_sys_run_LDADD = $(LIBS_SYS) $(CHECK_LIBS)
 tests_unit_sys_run_SOURCES = $(UNIT_COMMON) tests/unit/sys/run.c \
 	tests/unit/sys/children.h \
+	tests/unit/sys/test_cgroup_counters.c \
+	tests/unit/sys/test_cgroup_host.c \
 	tests/unit/sys/test_loop.c \
+	tests/unit/sys/test_mountinfo.c \
+	tests/unit/sys/test_path.c \
 	tests/unit/sys/test_pidref.c \
 	tests/unit/sys/test_reaper.c \
 	tests/unit/sys/test_sandbox.c \
