@@ -12,11 +12,28 @@ static void *place(const struct cs_opt_set *set, const struct cs_opt *row)
 	return (char *)set->target + row->offset;
 }
 
-static const struct cs_opt *by_letter(const struct cs_opt_set *set, char letter)
+/* The row of a flag and the set it stands in: this one or a further one. */
+static const struct cs_opt *find_letter(const struct cs_opt_set **set, char letter)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if (set->rows[i].letter == letter)
-			return &set->rows[i];
+	for (const struct cs_opt_set *in = *set; in; in = in->more)
+		for (size_t i = 0; i < in->n; i++)
+			if (in->rows[i].letter == letter) {
+				*set = in;
+				return &in->rows[i];
+			}
+	return NULL;
+}
+
+static const struct cs_opt *find_name(const struct cs_opt_set **set, const char *name)
+{
+	for (const struct cs_opt_set *in = *set; in; in = in->more) {
+		const struct cs_opt *row = cs_opt_by_name(in, name);
+
+		if (row) {
+			*set = in;
+			return row;
+		}
+	}
 	return NULL;
 }
 
@@ -282,8 +299,10 @@ struct cursor {
 
 static int fail_unknown(const struct cs_opt_set *set, const char *name, struct cs_err *err)
 {
-	const char *nearest = cs_opt_nearest(set, name, false);
+	const char *nearest = NULL;
 
+	for (const struct cs_opt_set *in = set; in && !nearest; in = in->more)
+		nearest = cs_opt_nearest(in, name, false);
 	if (nearest)
 		return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s': did you mean '--%s'?",
 			       name, nearest);
@@ -307,7 +326,7 @@ static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_
 	if (snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - text) : (int)strlen(text),
 		     text) >= (int)sizeof(name))
 		return fail_unknown(set, text, err);
-	row = cs_opt_by_name(set, name);
+	row = find_name(&set, name);
 	if (!row)
 		return fail_unknown(set, name, err);
 	snprintf(what, sizeof(what), "--%s", name);
@@ -328,7 +347,8 @@ static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_
 static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
 {
 	for (const char *p = c->argv[c->at] + 1; *p != '\0'; p++) {
-		const struct cs_opt *row = by_letter(set, *p);
+		const struct cs_opt_set *in = set;
+		const struct cs_opt *row = find_letter(&in, *p);
 		const char what[] = { '-', *p, '\0' };
 		const char *alone, *value;
 
@@ -337,7 +357,7 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 				       c->argv[c->at]);
 		alone = row->type == CS_OPT_SWITCH ? "true" : row->absent;
 		if (alone) {
-			if (cs_opt_put(set, row, what, alone, CS_ORIGIN_FLAG, err) < 0)
+			if (cs_opt_put(in, row, what, alone, CS_ORIGIN_FLAG, err) < 0)
 				return -1;
 			continue;
 		}
@@ -345,7 +365,7 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 		if (!value)
 			return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what,
 				       wanted(row));
-		return cs_opt_put(set, row, what, value, CS_ORIGIN_FLAG, err);
+		return cs_opt_put(in, row, what, value, CS_ORIGIN_FLAG, err);
 	}
 	return 0;
 }

@@ -81,6 +81,7 @@ struct cs_opt_set {
 	size_t n;
 	void *target;           /* what offsets count from */
 	unsigned char *origins; /* n of enum cs_opt_origin, or NULL */
+	const struct cs_opt_set *more; /* further rows with a target of their own, for flags; or NULL */
 };
 
 /* Reads flags of argv[1…]. Returns the position of the first operand (argc when none), or -1 with CS_INVALID. */
