@@ -135,12 +135,12 @@ static int fill_temporary(int bundle_fd, const struct cs_json *config, cs_bundle
 {
 	cs_autofd int rootfs_fd = -1;
 
-	if (cs_json_write_file(config, CS_JSON_INDENTED, bundle_fd, "config.json", 0600, err) < 0)
-		return -1;
 	rootfs_fd = make_directory(bundle_fd, "rootfs", 0755);
 	if (rootfs_fd < 0)
 		return cs_fail(err, cs_err_kind_of_errno(-rootfs_fd), -rootfs_fd, "make 'rootfs'");
-	return fill ? fill(rootfs_fd, arg, err) : 0;
+	if (fill && fill(rootfs_fd, arg, &config, err) < 0)
+		return -1;
+	return cs_json_write_file(config, CS_JSON_INDENTED, bundle_fd, "config.json", 0600, err);
 }
 
 static int rename_into_place(const struct build *build, struct cs_err *err)

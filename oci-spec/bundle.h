@@ -13,14 +13,17 @@
 
 /*
  * Puts what is wanted into an empty rootfs. The descriptor is borrowed. A
- * failure may leave files, links and directories behind, but no mounts.
+ * failure may leave files, links and directories behind, but no mounts. *config
+ * is what will be written; one that is only known now may be put in its place,
+ * and must live until cs_bundle_create returns.
  */
-typedef int cs_bundle_fill_fn(int rootfs_fd, void *arg, struct cs_err *err);
+typedef int cs_bundle_fill_fn(int rootfs_fd, void *arg, const struct cs_json **config,
+			      struct cs_err *err);
 
 /*
  * Makes `path` (its parent must exist, it must not) with config.json and an
  * empty rootfs directory; `fill` (may be NULL) is called with the descriptor of
- * that rootfs before the rename. Modes whatever the umask is: 0711 for the
+ * that rootfs before config.json is written. Modes whatever the umask is: 0711 for the
  * bundle, so that mapped users can pass, 0600 for config.json, whose
  * environment may hold secrets, 0755 for rootfs.
  *

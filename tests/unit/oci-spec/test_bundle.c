@@ -62,7 +62,8 @@ static mode_t mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
-static int make_file(int rootfs_fd, void *arg, struct cs_err *err)
+static int make_file(int rootfs_fd, void *arg, const struct cs_json **to_write CS_UNUSED,
+			struct cs_err *err)
 {
 	cs_autofd int fd = openat(rootfs_fd, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
@@ -140,7 +141,8 @@ START_TEST(what_is_there_stays)
 END_TEST
 
 /* Somebody takes the name while we work. */
-static int take_name(int rootfs_fd, void *arg, struct cs_err *err)
+static int take_name(int rootfs_fd, void *arg, const struct cs_json **to_write CS_UNUSED,
+			struct cs_err *err)
 {
 	(void)rootfs_fd;
 	(void)err;
@@ -160,7 +162,8 @@ START_TEST(the_rename_replaces_nothing)
 }
 END_TEST
 
-static int fill_and_fail(int rootfs_fd, void *arg, struct cs_err *err)
+static int fill_and_fail(int rootfs_fd, void *arg, const struct cs_json **to_write CS_UNUSED,
+			struct cs_err *err)
 {
 	cs_autofd int fd = -1;
 
