@@ -50,6 +50,7 @@ struct cs_trace {
 	struct trace_end ends[ENDS_MAX];
 	size_t next_end;
 	uint32_t dropped;
+	bool connected; /* the greeting was answered */
 };
 
 static void drop_socket(struct cs_trace *trace)
@@ -104,6 +105,7 @@ static void greet(struct cs_trace *trace, const unsigned char *data, size_t len)
 		end_session(trace, "cannot answer the greeting");
 	} else {
 		trace->state = TRACE_STREAMS;
+		trace->connected = true;
 	}
 }
 
@@ -278,6 +280,11 @@ int cs_trace_init_status(const struct cs_trace *trace, const char *id, int *ret_
 			return 0;
 		}
 	return -ENODATA;
+}
+
+bool cs_trace_is_connected(const struct cs_trace *trace)
+{
+	return trace->connected;
 }
 
 uint64_t cs_trace_dropped(const struct cs_trace *trace)

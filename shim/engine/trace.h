@@ -51,6 +51,9 @@ void cs_trace_pump(struct cs_trace *trace);
  */
 int cs_trace_init_status(const struct cs_trace *trace, const char *id, int *ret_status);
 
+/* Has a sandbox shaken hands? Then a status that did not come was never sent, or was dropped. */
+bool cs_trace_is_connected(const struct cs_trace *trace);
+
 /* Messages the sandbox dropped because the socket was full. */
 uint64_t cs_trace_dropped(const struct cs_trace *trace);
 
