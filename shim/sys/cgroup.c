@@ -183,7 +183,8 @@ int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int
 		r = cs_file_mkdirs(full, 0755);
 		*slash = '/';
 	}
-	if (r == 0 && mkdir(full, 0755) < 0)
+	/* a cell may be shared, or be left over and empty */
+	if (r == 0 && mkdir(full, 0755) < 0 && errno != EEXIST)
 		r = -errno;
 	if (r < 0)
 		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "make cgroup '%s'", full);
@@ -194,6 +195,17 @@ int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int
 		return cs_fail(err, cs_err_kind_of_errno(r), r, "open '%s'", file);
 	}
 	return 0;
+}
+
+int cs_cgroup_leave_cell(const struct cs_cgroup_host *host)
+{
+	const struct cs_cgroup_mount *mount = mount_for_cell(host);
+	char file[PATH_MAX];
+
+	if (mount == NULL)
+		return -ENOENT;
+	snprintf(file, sizeof(file), "%s/cgroup.procs", mount->point);
+	return cs_file_put(AT_FDCWD, file, "0");
 }
 
 /* --- where a process is ------------------------------------------------- */

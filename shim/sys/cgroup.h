@@ -101,6 +101,9 @@ const char *cs_cgroup_path(const struct cs_cgroup *cgroup);
 int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
 			struct cs_err *err);
 
+/* Moves the calling process to the top of the hierarchy that cells are in, so that its cell can be removed. 0 or -errno. */
+int cs_cgroup_leave_cell(const struct cs_cgroup_host *host);
+
 /*
  * Is pid in the group (itself or below), in every hierarchy that the group
  * has? 0, 1, -ESRCH, -errno. Reads /proc/PID/cgroup: of a zombie v1 no longer
@@ -155,6 +158,9 @@ int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadli
  */
 int cs_cgroup_remove(const struct cs_cgroup_host *host, const char *path, int64_t deadline_ns,
 		     pid_t *ret_pid);
+
+/* One rmdir in each hierarchy, of a group that others may use: what is not empty or not there stays as it is. */
+void cs_cgroup_rmdir(const struct cs_cgroup_host *host, const char *path);
 
 /* --- counters: each is UINT64_MAX when the kernel does not have it ------ */
 

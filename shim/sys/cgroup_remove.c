@@ -99,3 +99,13 @@ int cs_cgroup_remove(const struct cs_cgroup_host *host, const char *path, int64_
 		*ret_pid = one_inside(host, path);
 	return r;
 }
+
+void cs_cgroup_rmdir(const struct cs_cgroup_host *host, const char *path)
+{
+	char full[PATH_MAX];
+
+	for (size_t i = 0; i < host->n; i++)
+		if (snprintf(full, sizeof(full), "%s%s", host->mounts[i].point, path) < (int)sizeof(full) &&
+		    rmdir(full) < 0)
+			continue; /* in use, or not there: both are fine */
+}
