@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libcs-files.a
 libcs_files_a_SOURCES = \
+	shim/files/user.c shim/files/user.h \
 	shim/files/hostroot.c shim/files/hostroot.h shim/files/hostroot_int.h \
 	shim/files/hostroot_point.c shim/files/hostroot_rows.c \
 	shim/files/resolve.c shim/files/resolve.h shim/files/resolve_int.h \
