@@ -1,0 +1,307 @@
+#include "shim/task/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "shim/base/file.h"
+#include "shim/base/parse.h"
+#include "shim/task/policy.h"
+
+void cs_config_release(struct cs_config *config)
+{
+	cs_free_ptr(&config->path);
+	cs_json_free_ptr(&config->file);
+}
+
+/* --- values of one object → the tree ----------------------------------- */
+
+static const char *scalar_text(const struct cs_json *value)
+{
+	bool yes;
+
+	if (cs_json_get_bool(value, &yes) == 0)
+		return yes ? "true" : "false";
+	if (cs_json_kind(value) == CS_JSON_NUMBER)
+		return cs_json_number_text(value);
+	return cs_json_string(value);
+}
+
+static int put_value(const struct cs_opt_set *set, const struct cs_opt *row, const char *key,
+		     const struct cs_json *value, enum cs_opt_origin origin, struct cs_err *err)
+{
+	char what[96];
+	const char *text = scalar_text(value);
+	const struct cs_json *element;
+
+	snprintf(what, sizeof(what), "key '%.64s'", key);
+	if (text)
+		return cs_opt_put(set, row, what, text, origin, err);
+	if (cs_json_kind(value) != CS_JSON_ARRAY || row->type != CS_OPT_LIST)
+		return cs_fail(err, CS_INVALID, 0, "%s: %s is not what it takes", what,
+			       cs_json_kind_word(cs_json_kind(value)));
+	cs_json_each(element, value) {
+		text = scalar_text(element);
+		if (!text)
+			return cs_fail(err, CS_INVALID, 0, "%s: a list of strings is wanted", what);
+		if (cs_opt_put(set, row, what, text, origin, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fail_unknown(const struct cs_opt_set *set, const char *key, struct cs_err *err)
+{
+	const char *nearest = cs_opt_nearest(set, key, true);
+
+	if (nearest)
+		return cs_fail(err, CS_INVALID, 0, "unknown key '%.64s': did you mean '%s'?", key, nearest);
+	return cs_fail(err, CS_INVALID, 0, "unknown key '%.64s'", key);
+}
+
+/* Keys that stand beside the rows in an object; NULL-terminated. */
+static const char *const file_keys[] = { "runtimes", "policies", NULL };
+static const char *const policy_keys[] = { "base", NULL };
+
+static bool is_among(const char *key, const char *const *keys)
+{
+	for (; *keys; keys++)
+		if (strcmp(*keys, key) == 0)
+			return true;
+	return false;
+}
+
+static int put_object(struct cs_settings_tree *tree, const struct cs_json *object,
+		      const char *const *beside, enum cs_opt_origin origin, struct cs_err *err)
+{
+	struct cs_opt_set set = cs_settings_set(tree);
+	const struct cs_json *value;
+	const char *key;
+
+	cs_json_each_member(key, value, object) {
+		const struct cs_opt *row = cs_opt_by_key(&set, key);
+
+		if (is_among(key, beside))
+			continue;
+		if (!row)
+			return fail_unknown(&set, key, err);
+		if (put_value(&set, row, key, value, origin, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- the file ------------------------------------------------------------ */
+
+/* Every value is put into a tree that is thrown away: a wrong one is an error even where nobody uses it. */
+static int check_values(const struct cs_json *object, const char *const *beside, struct cs_err *err)
+{
+	struct cs_settings_tree scratch;
+	int r;
+
+	if (cs_settings_init(&scratch, err) < 0)
+		return -1;
+	r = put_object(&scratch, object, beside, CS_ORIGIN_FILE, err);
+	cs_settings_release(&scratch);
+	return r;
+}
+
+static int check_policies(const struct cs_json *policies, struct cs_err *err)
+{
+	const struct cs_json *policy;
+	const char *name;
+
+	if (policies && cs_json_kind(policies) != CS_JSON_OBJECT)
+		return cs_fail(err, CS_INVALID, 0, "key 'policies': an object is wanted");
+	cs_json_each_member(name, policy, policies) {
+		if (cs_json_kind(policy) != CS_JSON_OBJECT)
+			return cs_fail(err, CS_INVALID, 0, "policy '%.64s': an object is wanted", name);
+		if (check_values(policy, policy_keys, err) < 0)
+			return cs_wrap(err, "policy '%.64s'", name);
+	}
+	return 0;
+}
+
+static int check_runtime(const struct cs_json *runtime, struct cs_err *err)
+{
+	static const char *const known[] = { "path", "engine", "args", NULL };
+	const struct cs_json *value;
+	const char *key;
+
+	if (cs_json_kind(runtime) != CS_JSON_OBJECT)
+		return cs_fail(err, CS_INVALID, 0, "an object is wanted");
+	cs_json_each_member(key, value, runtime) {
+		cs_auto(strv) args = CS_STRV_INIT;
+
+		if (!is_among(key, known))
+			return cs_fail(err, CS_INVALID, 0, "unknown key '%.64s': known are path, engine, args",
+				       key);
+		if (strcmp(key, "args") == 0 ? cs_json_get_strv(value, &args) < 0 : !cs_json_string(value))
+			return cs_fail(err, CS_INVALID, 0, "key '%s': %s is wanted", key,
+				       strcmp(key, "args") == 0 ? "a list of strings" : "a string");
+	}
+	if (!cs_json_member(runtime, "path"))
+		return cs_fail(err, CS_INVALID, 0, "key 'path' is missing");
+	return 0;
+}
+
+static int check_runtimes(const struct cs_json *runtimes, struct cs_err *err)
+{
+	const struct cs_json *runtime;
+	const char *name;
+
+	if (runtimes && cs_json_kind(runtimes) != CS_JSON_OBJECT)
+		return cs_fail(err, CS_INVALID, 0, "key 'runtimes': an object is wanted");
+	cs_json_each_member(name, runtime, runtimes)
+		if (check_runtime(runtime, err) < 0)
+			return cs_wrap(err, "runtime '%.64s'", name);
+	return 0;
+}
+
+int cs_config_parse(const char *text, size_t len, const char *name, struct cs_config *ret,
+		    struct cs_err *err)
+{
+	cs_autojson struct cs_json *file = NULL;
+
+	if (cs_json_parse(text, len, name, &file, err) < 0)
+		return -1;
+	if (cs_json_kind(file) != CS_JSON_OBJECT)
+		return cs_fail(err, CS_INVALID, 0, "%s: an object is wanted", name);
+	if (check_values(file, file_keys, err) < 0 ||
+	    check_policies(cs_json_member(file, "policies"), err) < 0 ||
+	    check_runtimes(cs_json_member(file, "runtimes"), err) < 0)
+		return cs_wrap(err, "%s", name);
+	ret->path = strdup(name);
+	if (!ret->path)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "%s", name);
+	ret->file = cs_take_ptr(&file);
+	return 0;
+}
+
+/* `given`: somebody asked for this file, so it must be there. */
+static int read_file(const char *path, bool given, struct cs_config *ret, struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(CS_JSON_BYTES_MAX);
+	int r = cs_file_read(AT_FDCWD, path, &text);
+
+	if (r == -ENOENT && !given)
+		return 0;
+	if (r < 0)
+		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "configuration file '%s'", path);
+	return cs_config_parse(text.data ? text.data : "", text.len, path, ret, err);
+}
+
+/* --- all sources ----------------------------------------------------------- */
+
+static int apply_policy(const struct cs_config *config, const char *name,
+			struct cs_settings_tree *tree, int depth, struct cs_err *err)
+{
+	const struct cs_json *policy =
+		cs_json_member(cs_json_member(config->file, "policies"), name);
+	const char *base;
+
+	if (!policy) {
+		if (cs_policy_apply_builtin(name, tree, err) == 0)
+			return 0;
+		return err->kind == CS_NOT_FOUND
+			       ? (cs_err_clear(err),
+				  cs_fail(err, CS_INVALID, 0, "unknown policy '%.64s': built in are %s%s", name,
+					  cs_policy_builtin_names(),
+					  config->path ? "; others are defined under \"policies\" in the configuration file"
+						       : ""))
+			       : -1;
+	}
+	if (depth > 8)
+		return cs_fail(err, CS_INVALID, 0, "policy '%.64s': its bases go in a circle", name);
+	base = cs_json_string(cs_json_member(policy, "base"));
+	if (apply_policy(config, base ? base : "strict", tree, depth + 1, err) < 0)
+		return -1;
+	return put_object(tree, policy, policy_keys, CS_ORIGIN_POLICY, err);
+}
+
+/* Reads the flags alone, to learn --config and --policy. */
+static int scan_flags(int argc, char *const argv[], const struct cs_opt_set *more, char **ret_config, char **ret_policy,
+		      bool *ret_config_given, struct cs_err *err)
+{
+	struct cs_settings_tree scratch;
+	struct cs_opt_set set = cs_settings_set(&scratch);
+	const char *from_env = getenv("CAISSON_CONFIG");
+
+	set.more = more;
+	if (cs_settings_init(&scratch, err) < 0)
+		return -1;
+	if (cs_opt_parse(&set, argc, argv, err) < 0) {
+		cs_settings_release(&scratch);
+		return -1;
+	}
+	*ret_config_given = cs_settings_given(&scratch, "config");
+	if (!*ret_config_given && from_env && from_env[0]) {
+		*ret_config = strdup(from_env);
+		*ret_config_given = true;
+	} else {
+		*ret_config = cs_take_ptr(&scratch.values.config);
+	}
+	*ret_policy = cs_settings_given(&scratch, "policy") ? cs_take_ptr(&scratch.values.policy) : NULL;
+	cs_settings_release(&scratch);
+	return 0;
+}
+
+static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more, const struct cs_config *config,
+		    const char *policy, struct cs_settings_tree *tree, int *ret_operand,
+		    struct cs_err *err)
+{
+	struct cs_opt_set set = cs_settings_set(tree);
+
+	set.more = more;
+	if (!policy)
+		policy = cs_json_string(cs_json_member(config->file, "policy"));
+	if (apply_policy(config, policy ? policy : "strict", tree, 0, err) < 0)
+		return -1;
+	if (config->file && put_object(tree, config->file, file_keys, CS_ORIGIN_FILE, err) < 0)
+		return cs_wrap(err, "%s", config->path);
+	*ret_operand = cs_opt_parse(&set, argc, argv, err);
+	if (*ret_operand < 0)
+		return -1;
+	cs_settings_resolve(tree);
+	return cs_settings_check(tree, err);
+}
+
+int cs_config_load(int argc, char *const argv[], const struct cs_opt_set *more,
+		   struct cs_config *ret_config, struct cs_settings_tree *ret_tree, int *ret_operand,
+		   struct cs_err *err)
+{
+	cs_autofree char *path = NULL, *policy = NULL;
+	bool given;
+
+	*ret_config = (struct cs_config){ 0 };
+	if (scan_flags(argc, argv, more, &path, &policy, &given, err) < 0)
+		return -1;
+	if (!path)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "configuration");
+	if (read_file(path, given, ret_config, err) < 0)
+		return -1;
+	if (cs_settings_init(ret_tree, err) < 0) {
+		cs_config_release(ret_config);
+		return -1;
+	}
+	if (lay_over(argc, argv, more, ret_config, policy, ret_tree, ret_operand, err) < 0) {
+		cs_settings_release(ret_tree);
+		cs_config_release(ret_config);
+		return -1;
+	}
+	return 0;
+}
+
+bool cs_config_runtime(const struct cs_config *config, const char *name, struct cs_runtime_def *ret)
+{
+	const struct cs_json *def = cs_json_member(cs_json_member(config->file, "runtimes"), name);
+
+	if (!def)
+		return false;
+	*ret = (struct cs_runtime_def){
+		.path = cs_json_string(cs_json_member(def, "path")),
+		.engine = cs_json_string(cs_json_member(def, "engine")),
+		.args = cs_json_member(def, "args"),
+	};
+	return true;
+}

@@ -1,0 +1,17 @@
+/*
+ * The built-in policies: sets of values to begin with (contract sections 4
+ * and 11). A policy of the configuration file builds on one of them.
+ */
+#ifndef CS_TASK_POLICY_H
+#define CS_TASK_POLICY_H
+
+#include "shim/base/err.h"
+#include "shim/task/settings.h"
+
+/* Puts the values of a built-in policy with CS_ORIGIN_POLICY. CS_NOT_FOUND when there is none of that name. */
+int cs_policy_apply_builtin(const char *name, struct cs_settings_tree *tree, struct cs_err *err);
+
+/* "strict, default, none" */
+const char *cs_policy_builtin_names(void);
+
+#endif

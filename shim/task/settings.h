@@ -1,0 +1,122 @@
+/*
+ * Everything a job can be told, in one struct, and the rows that name it: the
+ * flag of `caisson run`, the key of a configuration file or policy, the help
+ * line and the manual are one row each (settings_rows.c).
+ *
+ * Numbers that are CS_OPT_UNLIMITED (durations: CS_NEVER) are lifted limits.
+ * Texts and lists are owned by the struct.
+ */
+#ifndef CS_TASK_SETTINGS_H
+#define CS_TASK_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/base/opt.h"
+#include "shim/base/strv.h"
+
+enum cs_at_output_limit { CS_AT_OUTPUT_KILL, CS_AT_OUTPUT_DISCARD };
+enum cs_format { CS_FORMAT_TEXT, CS_FORMAT_JSON };
+enum cs_sink_gone { CS_SINK_GONE_CANCEL, CS_SINK_GONE_DROP };
+enum cs_capture_choice { CS_KEEP_NONE, CS_KEEP_HEAD, CS_KEEP_TAIL, CS_KEEP_BOTH };
+
+struct cs_settings {
+	/* engine */
+	char *runtime;
+	struct cs_strv runtime_args;
+	bool systemd_cgroup;
+
+	/* files */
+	char *rootfs;
+	uint64_t writable_root_bytes; /* 0: not writable */
+	struct cs_strv volumes;
+	bool unbounded_volume;
+	struct cs_strv tmpfs;
+	uint64_t tmp_bytes, tmp_inodes, shm_bytes;
+
+	/* process */
+	struct cs_strv env, env_files;
+	char *workdir;
+	char *user;
+	char *hostname;
+	bool interactive;
+
+	/* limits */
+	uint64_t memory_bytes, memory_swap_bytes;
+	bool oom_group;
+	uint64_t millicpus;
+	char *cpuset_cpus;
+	uint64_t pids;
+	struct cs_strv ulimits;
+	int64_t timeout_ns, cpu_time_ns, idle_timeout_ns;
+	struct cs_strv best_effort;
+
+	/* rights */
+	struct cs_strv cap_add;
+	char *seccomp;
+	struct cs_strv seccomp_allow;
+	char *network;
+	bool userns;
+
+	/* end */
+	int stop_signal;
+	int64_t stop_timeout_ns;
+	bool die_with_parent;
+	int on_sink_gone;
+
+	/* output */
+	uint64_t output_limit_bytes, stdout_limit_bytes, stderr_limit_bytes;
+	int on_output_limit;
+	uint64_t output_rate_bytes, output_burst_bytes;
+	int64_t drain_timeout_ns, flush_timeout_ns;
+	char *stdout_file, *stderr_file;
+	int format;
+	int capture;
+	uint64_t capture_limit_bytes;
+	char *result;
+
+	/* caisson itself */
+	char *id;
+	char *policy;
+	char *config;
+	char *state_dir;
+	char *cache_dir;
+	bool print_effective;
+	bool quiet;
+	bool verbose;
+};
+
+#define CS_SETTINGS_ROWS_MAX 96
+
+/* Settings with the origin of each row's value. */
+struct cs_settings_tree {
+	struct cs_settings values;
+	unsigned char origins[CS_SETTINGS_ROWS_MAX];
+};
+
+extern const struct cs_opt cs_settings_rows[];
+extern const size_t cs_settings_n_rows;
+
+/* The option set over a tree, for cs_opt_*. */
+struct cs_opt_set cs_settings_set(struct cs_settings_tree *tree);
+
+/* Values before any policy: nothing is limited, nothing is allowed. Release with cs_settings_release. */
+int cs_settings_init(struct cs_settings_tree *tree, struct cs_err *err);
+void cs_settings_release(struct cs_settings_tree *tree);
+
+/* Was the row with this flag name set by anything above built-in and policy? */
+bool cs_settings_given(struct cs_settings_tree *tree, const char *name);
+
+/*
+ * Fills in what follows from other values unless it was set: swap from memory,
+ * CPU time from wall time × CPUs, each stream's cap from the common one.
+ */
+void cs_settings_resolve(struct cs_settings_tree *tree);
+
+/* Refuses combinations that make no sense together (CS_INVALID). */
+int cs_settings_check(struct cs_settings_tree *tree, struct cs_err *err);
+
+/* "memory = 256m  (policy)" lines, every row that has a key. */
+int cs_settings_print(struct cs_settings_tree *tree, struct cs_buf *out);
+
+#endif

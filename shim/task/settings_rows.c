@@ -1,0 +1,219 @@
+/*
+ * The rows. A new setting is a field in settings.h and a row here; help, the
+ * manual, configuration files, policies and --print-effective follow.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/parse.h"
+#include "shim/task/settings.h"
+
+#define AT(field) offsetof(struct cs_settings, field)
+
+static int check_id(const char *value, struct cs_err *err)
+{
+	if (!cs_id_valid(value))
+		return cs_fail(err, CS_INVALID, 0,
+			       "'%.64s' is no container id: give letters, digits, '_', '.' or '-', a "
+			       "letter or digit first, at most %d",
+			       value, CS_ID_MAX);
+	return 0;
+}
+
+static int check_hostname(const char *value, struct cs_err *err)
+{
+	size_t len = strlen(value);
+
+	if (len == 0 || len > 64 || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+						  "0123456789.-_") != len)
+		return cs_fail(err, CS_INVALID, 0, "'%.64s' is no host name (at most 64 of a-z 0-9 . - _)",
+			       value);
+	return 0;
+}
+
+static int check_absolute(const char *value, struct cs_err *err)
+{
+	if (value[0] != '/')
+		return cs_fail(err, CS_INVALID, 0, "'%.64s' must be an absolute path", value);
+	return 0;
+}
+
+static int check_env(const char *value, struct cs_err *err)
+{
+	if (value[0] == '\0' || value[0] == '=')
+		return cs_fail(err, CS_INVALID, 0, "'%.64s': give NAME=VALUE, or NAME to pass yours on", value);
+	return 0;
+}
+
+/* "0-2,4": numbers and ranges; the kernel knows which exist. */
+static int check_cpuset(const char *value, struct cs_err *err)
+{
+	if (value[0] == '\0' || strspn(value, "0123456789,-") != strlen(value))
+		return cs_fail(err, CS_INVALID, 0, "'%.64s' is no list of CPUs such as 0-2,4", value);
+	return 0;
+}
+
+static int check_network(const char *value, struct cs_err *err)
+{
+	if (strcmp(value, "none") != 0 && strcmp(value, "host") != 0 && value[0] != '/')
+		return cs_fail(err, CS_INVALID, 0,
+			       "'%.64s': give none, host, or the path of a network namespace", value);
+	return 0;
+}
+
+/* Names that --best-effort takes, as cs_verify knows them. */
+static int check_best_effort(const char *value, struct cs_err *err)
+{
+	static const char *const names[] = { "all", "memory", "swap", "pids", "cpu", "cpuset",
+					     "rlimits", "seccomp" };
+
+	for (const char *p = value; *p;) {
+		size_t len = strcspn(p, ",");
+		bool known = false;
+
+		for (size_t i = 0; i < CS_ARRAY_LEN(names); i++)
+			known = known || (strlen(names[i]) == len && strncmp(names[i], p, len) == 0);
+		if (!known)
+			return cs_fail(err, CS_INVALID, 0,
+				       "'%.*s' is none of all, memory, swap, pids, cpu, cpuset, rlimits, "
+				       "seccomp",
+				       (int)CS_MIN(len, (size_t)64), p);
+		p += len + (p[len] == ',');
+	}
+	return 0;
+}
+
+const struct cs_opt cs_settings_rows[] = {
+	{ "runtime", 0, CS_OPT_TEXT, AT(runtime), .key = "runtime", .arg = "NAME|PATH",
+	  .help = "OCI engine: runc, crun, runsc, youki, kata-runtime, one from the configuration, or a path",
+	  .man = "Without it the first of crun and runc in PATH." },
+	{ "runtime-arg", 0, CS_OPT_LIST, AT(runtime_args), .key = "runtimeArgs", .arg = "ARG",
+	  .help = "argument for the engine, before its verb" },
+	{ "systemd-cgroup", 0, CS_OPT_SWITCH, AT(systemd_cgroup), .key = "systemdCgroup",
+	  .help = "let systemd make the cgroup" },
+
+	{ "rootfs", 0, CS_OPT_TEXT, AT(rootfs), .key = "rootfs", .arg = "host|DIR",
+	  .help = "root file system, read-only: this host's /usr, or a directory" },
+	{ "writable-root", 0, CS_OPT_SIZE, AT(writable_root_bytes), .key = "writableRoot", .arg = "SIZE",
+	  .min = 65536,
+	  .help = "let the root be written, in an overlay of that size that is thrown away" },
+	{ "volume", 'v', CS_OPT_LIST, AT(volumes), .key = "volumes", .arg = "SRC:DST[:ro]",
+	  .help = "show a host directory or file inside, read-only" },
+	{ "unbounded-volume", 0, CS_OPT_SWITCH, AT(unbounded_volume), .key = "unboundedVolume",
+	  .help = "allow volumes that nothing bounds: writable ones, sockets, /run and the like" },
+	{ "tmpfs", 0, CS_OPT_LIST, AT(tmpfs), .key = "tmpfs", .arg = "DST[:size=SIZE,…]",
+	  .help = "an empty file system in memory" },
+	{ "tmp-size", 0, CS_OPT_SIZE, AT(tmp_bytes), .key = "tmpSize", .arg = "SIZE",
+	  .help = "size of /tmp" },
+	{ "tmp-inodes", 0, CS_OPT_U64, AT(tmp_inodes), .key = "tmpInodes", .arg = "N", .min = 16,
+	  .help = "files that /tmp can hold" },
+	{ "shm-size", 0, CS_OPT_SIZE, AT(shm_bytes), .key = "shmSize", .arg = "SIZE", .min = 4096,
+	  .help = "size of /dev/shm" },
+
+	{ "env", 'e', CS_OPT_LIST, AT(env), .key = "env", .arg = "NAME[=VALUE]", .check = check_env,
+	  .help = "environment variable; NAME alone passes the caller's on" },
+	{ "env-file", 0, CS_OPT_LIST, AT(env_files), .key = "envFiles", .arg = "FILE",
+	  .help = "file of NAME=VALUE lines" },
+	{ "workdir", 'w', CS_OPT_TEXT, AT(workdir), .key = "workdir", .arg = "DIR",
+	  .check = check_absolute, .help = "working directory inside" },
+	{ "user", 'u', CS_OPT_TEXT, AT(user), .key = "user", .arg = "UID[:GID]|NAME",
+	  .help = "user inside; the group is the same number unless given" },
+	{ "hostname", 0, CS_OPT_TEXT, AT(hostname), .key = "hostname", .arg = "NAME",
+	  .check = check_hostname, .help = "host name inside; else the first 12 characters of the id" },
+	{ "interactive", 'i', CS_OPT_SWITCH, AT(interactive), .key = "interactive",
+	  .help = "pass stdin on; without it stdin is /dev/null" },
+
+	{ "memory", 'm', CS_OPT_SIZE, AT(memory_bytes), .key = "memory", .arg = "SIZE",
+	  .lift = CS_LIFT_ZERO, .min = 4096, .help = "memory of the whole run" },
+	{ "memory-swap", 0, CS_OPT_SIZE, AT(memory_swap_bytes), .key = "memorySwap", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, .help = "memory and swap together; by default the same as --memory: no swap" },
+	{ "oom-group", 0, CS_OPT_SWITCH, AT(oom_group), .key = "oomGroup",
+	  .help = "out of memory ends the whole run, not one process" },
+	{ "cpus", 0, CS_OPT_CPUS, AT(millicpus), .key = "cpus", .arg = "N", .lift = CS_LIFT_ZERO,
+	  .help = "CPUs that the run may keep busy" },
+	{ "cpuset-cpus", 0, CS_OPT_TEXT, AT(cpuset_cpus), .key = "cpusetCpus", .arg = "LIST",
+	  .check = check_cpuset, .help = "CPUs that the run may use, such as 0-2,4" },
+	{ "pids-limit", 0, CS_OPT_U64, AT(pids), .key = "pidsLimit", .arg = "N", .lift = CS_LIFT_ZERO,
+	  .help = "processes and threads at one time" },
+	{ "ulimit", 0, CS_OPT_LIST, AT(ulimits), .key = "ulimits", .arg = "NAME=SOFT[:HARD]",
+	  .help = "resource limit of each process, such as nofile=1024" },
+	{ "timeout", 0, CS_OPT_DURATION, AT(timeout_ns), .key = "timeout", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .help = "wall time, from the start of the program; 0 lifts it" },
+	{ "cpu-time", 0, CS_OPT_DURATION, AT(cpu_time_ns), .key = "cpuTime", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .help = "CPU time of all processes together; by default wall time × CPUs" },
+	{ "idle-timeout", 0, CS_OPT_DURATION, AT(idle_timeout_ns), .key = "idleTimeout", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .help = "time without a byte of output" },
+	{ "best-effort", 0, CS_OPT_LIST, AT(best_effort), .key = "bestEffort", .arg = "LIST",
+	  .absent = "all", .check = check_best_effort,
+	  .help = "go on when these limits cannot be had: all, memory, swap, pids, cpu, cpuset, rlimits, seccomp" },
+
+	{ "cap-add", 0, CS_OPT_LIST, AT(cap_add), .key = "capAdd", .arg = "NAME",
+	  .help = "capability for the program" },
+	{ "seccomp", 0, CS_OPT_TEXT, AT(seccomp), .key = "seccomp", .arg = "default|none|FILE",
+	  .help = "system call filter" },
+	{ "seccomp-allow", 0, CS_OPT_LIST, AT(seccomp_allow), .key = "seccompAllow", .arg = "NAME",
+	  .help = "system call to allow besides" },
+	{ "network", 0, CS_OPT_TEXT, AT(network), .key = "network", .arg = "none|host|PATH",
+	  .check = check_network, .help = "no network, the host's, or a network namespace" },
+	{ "userns", 0, CS_OPT_SWITCH, AT(userns), .key = "userns",
+	  .help = "a user namespace: root inside is nobody outside" },
+
+	{ "stop-signal", 0, CS_OPT_SIGNAL, AT(stop_signal), .key = "stopSignal", .arg = "SIGNAL",
+	  .help = "what a run gets first when --stop-timeout gives it a chance" },
+	{ "stop-timeout", 0, CS_OPT_DURATION, AT(stop_timeout_ns), .key = "stopTimeout", .arg = "TIME",
+	  .help = "time between the stop signal and SIGKILL when a limit ends the run" },
+	{ "die-with-parent", 0, CS_OPT_SWITCH, AT(die_with_parent), .key = "dieWithParent",
+	  .help = "cancel the run when the parent of caisson ends" },
+	{ "on-sink-gone", 0, CS_OPT_CHOICE, AT(on_sink_gone), .key = "onSinkGone", .arg = "cancel|drop",
+	  .choices = "cancel|drop", .help = "when nobody reads stdout and stderr any more" },
+
+	{ "output-limit", 0, CS_OPT_SIZE, AT(output_limit_bytes), .key = "outputLimit", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, .help = "bytes delivered of stdout and of stderr, each" },
+	{ "stdout-limit", 0, CS_OPT_SIZE, AT(stdout_limit_bytes), .key = "stdoutLimit", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, .help = "the same for stdout alone" },
+	{ "stderr-limit", 0, CS_OPT_SIZE, AT(stderr_limit_bytes), .key = "stderrLimit", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, .help = "the same for stderr alone" },
+	{ "on-output-limit", 0, CS_OPT_CHOICE, AT(on_output_limit), .key = "onOutputLimit",
+	  .arg = "kill|discard", .choices = "kill|discard", .help = "what the limit does" },
+	{ "output-rate", 0, CS_OPT_SIZE, AT(output_rate_bytes), .key = "outputRate", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, .min = 1, .help = "bytes a second of each stream; more is dropped" },
+	{ "output-burst", 0, CS_OPT_SIZE, AT(output_burst_bytes), .key = "outputBurst", .arg = "SIZE",
+	  .min = 1, .help = "bytes that may pass at once under --output-rate" },
+	{ "drain-timeout", 0, CS_OPT_DURATION, AT(drain_timeout_ns), .key = "drainTimeout", .arg = "TIME",
+	  .help = "wait for more output after the end while something holds the stream" },
+	{ "flush-timeout", 0, CS_OPT_DURATION, AT(flush_timeout_ns), .key = "flushTimeout", .arg = "TIME",
+	  .help = "wait for a reader that takes nothing" },
+	{ "stdout", 0, CS_OPT_TEXT, AT(stdout_file), .key = "stdout", .arg = "FILE",
+	  .help = "write stdout to a file" },
+	{ "stderr", 0, CS_OPT_TEXT, AT(stderr_file), .key = "stderr", .arg = "FILE",
+	  .help = "write stderr to a file" },
+	{ "format", 0, CS_OPT_CHOICE, AT(format), .key = "format", .arg = "text|json",
+	  .choices = "text|json", .help = "json: print the result record instead of the output" },
+	{ "capture", 0, CS_OPT_CHOICE, AT(capture), .key = "capture", .arg = "none|head|tail|both",
+	  .choices = "none|head|tail|both", .help = "put output into the record of --format json" },
+	{ "capture-limit", 0, CS_OPT_SIZE, AT(capture_limit_bytes), .key = "captureLimit", .arg = "SIZE",
+	  .max = 16 << 20, .help = "bytes of each stream that --capture keeps" },
+	{ "result", 0, CS_OPT_TEXT, AT(result), .key = "result", .arg = "FILE|fd:N",
+	  .help = "write the result record there" },
+
+	{ "id", 0, CS_OPT_TEXT, AT(id), .arg = "ID", .check = check_id,
+	  .help = "name of the run; else a random one" },
+	{ "policy", 0, CS_OPT_TEXT, AT(policy), .key = "policy", .arg = "NAME",
+	  .help = "set of values to begin with: strict, default, none, or one from the configuration" },
+	{ "config", 0, CS_OPT_TEXT, AT(config), .arg = "FILE",
+	  .help = "configuration file in place of /etc/caisson/config.json" },
+	{ "state-dir", 0, CS_OPT_TEXT, AT(state_dir), .key = "stateDir", .arg = "DIR",
+	  .check = check_absolute, .help = "where live runs are on record" },
+	{ "cache-dir", 0, CS_OPT_TEXT, AT(cache_dir), .key = "cacheDir", .arg = "DIR",
+	  .check = check_absolute, .help = "where what engines say of themselves is kept" },
+	{ "print-effective", 0, CS_OPT_SWITCH, AT(print_effective),
+	  .help = "print every setting and where it comes from, and do nothing" },
+	{ "quiet", 'q', CS_OPT_SWITCH, AT(quiet), .key = "quiet",
+	  .help = "say nothing but errors" },
+	{ "verbose", 0, CS_OPT_SWITCH, AT(verbose), .key = "verbose",
+	  .help = "say what is done" },
+};
+
+const size_t cs_settings_n_rows = CS_ARRAY_LEN(cs_settings_rows);
+_Static_assert(CS_ARRAY_LEN(cs_settings_rows) <= CS_SETTINGS_ROWS_MAX, "room for every origin");
