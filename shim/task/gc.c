@@ -1,0 +1,145 @@
+/* Other runs' records: listing them, and cleaning up behind the dead. */
+#include "shim/task/record_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+
+/* How long one dead run may take to be cleaned up before the next has its turn. */
+#define ONE_RUN_NS (2 * CS_NSEC_PER_SEC)
+
+/* One entry of the runs directory; a held lock means live, and record is empty then. */
+typedef void entry_fn(const char *name, int runs_fd, enum cs_record_life life,
+		      struct cs_record *record, void *arg);
+
+static int walk(const char *state_dir, int64_t deadline_ns, entry_fn *fn, void *arg,
+		struct cs_err *err)
+{
+	cs_autofd int runs_fd = cs__record_open_runs(state_dir, false);
+	int scan_fd;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (runs_fd == -ENOENT)
+		return 0;
+	if (runs_fd < 0)
+		return cs_fail(err, cs_err_kind_of_errno(-runs_fd), -runs_fd, "state directory '%s'", state_dir);
+	scan_fd = openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = scan_fd >= 0 ? fdopendir(scan_fd) : NULL;
+	if (!dir) {
+		cs_fail(err, CS_IO, errno, "state directory '%s'", state_dir);
+		cs_close_fd(&scan_fd);
+		return -1;
+	}
+	while ((entry = readdir(dir)) && cs_clock_left_ns(deadline_ns) > 0) {
+		struct cs_record record = CS_RECORD_INIT;
+		int r;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		r = cs__record_lock(runs_fd, entry->d_name, &record);
+		if (r == 0 || r == -EWOULDBLOCK)
+			fn(entry->d_name, runs_fd, r == 0 ? CS_RECORD_DEAD : CS_RECORD_LIVE, &record, arg);
+		cs_record_release(&record);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* --- gc ------------------------------------------------------------------------ */
+
+struct gc {
+	struct cs_gc_counts counts;
+	struct cs_strv *leftovers;
+	int64_t deadline_ns;
+};
+
+static void collect(const char *name CS_UNUSED, int runs_fd CS_UNUSED, enum cs_record_life life,
+		    struct cs_record *record, void *arg)
+{
+	struct gc *gc = arg;
+	int64_t deadline_ns = CS_MIN(gc->deadline_ns, cs_clock_deadline_ns(ONE_RUN_NS));
+
+	if (life == CS_RECORD_LIVE)
+		gc->counts.live++;
+	else if (cs_undo_replay(record, deadline_ns, gc->leftovers) == 0)
+		gc->counts.removed++;
+	else
+		gc->counts.held++;
+}
+
+int cs_gc(const char *state_dir, int64_t budget_ns, struct cs_gc_counts *ret,
+	  struct cs_strv *leftovers, struct cs_err *err)
+{
+	struct gc gc = { .leftovers = leftovers, .deadline_ns = cs_clock_deadline_ns(budget_ns) };
+
+	if (walk(state_dir, gc.deadline_ns, collect, &gc, err) < 0)
+		return -1;
+	if (gc.counts.removed > 0 && gc.counts.live == 0) {
+		struct cs_record shared = CS_RECORD_INIT;
+
+		shared.runs_fd = cs__record_open_runs(state_dir, false);
+		if (shared.runs_fd >= 0)
+			cs_record_tidy(&shared);
+		cs_record_release(&shared);
+	}
+	*ret = gc.counts;
+	return 0;
+}
+
+/* --- listing --------------------------------------------------------------------- */
+
+/* Takes one "=key value" line in. */
+static void read_fact(const char *line, struct cs_record_facts *facts)
+{
+	int64_t number;
+
+	if (strncmp(line, "=pid ", 5) == 0 && cs_parse_i64(line + 5, &number) == 0)
+		facts->pid = (pid_t)number;
+	else if (strncmp(line, "=started ", 9) == 0 && cs_parse_i64(line + 9, &number) == 0)
+		facts->started_ns = number;
+	else if (strncmp(line, "=engine ", 8) == 0)
+		snprintf(facts->engine, sizeof(facts->engine), "%s", line + 8);
+	else if (strncmp(line, "=command ", 9) == 0)
+		snprintf(facts->command, sizeof(facts->command), "%s", line + 9);
+}
+
+struct listing {
+	cs_record_fn *fn;
+	void *arg;
+};
+
+static void list(const char *name, int runs_fd, enum cs_record_life life,
+		 struct cs_record *record CS_UNUSED, void *arg)
+{
+	struct listing *listing = arg;
+	struct cs_record_facts facts = { .life = life };
+	char path[CS_ID_MAX + 32], text[CS_RECORD_BYTES + 1];
+	cs_autofd int fd = -1;
+	ssize_t len;
+
+	if (name[0] == '.')
+		return;
+	snprintf(facts.id, sizeof(facts.id), "%s", name);
+	snprintf(path, sizeof(path), "%s/" CS__RECORD_FILE, facts.id);
+	fd = openat(runs_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	len = fd < 0 ? 0 : pread(fd, text, CS_RECORD_BYTES, 0);
+	text[CS_MAX(len, 0)] = '\0';
+	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		read_fact(line, &facts);
+	}
+	listing->fn(&facts, listing->arg);
+}
+
+int cs_record_each(const char *state_dir, cs_record_fn *fn, void *arg, struct cs_err *err)
+{
+	struct listing listing = { .fn = fn, .arg = arg };
+
+	return walk(state_dir, CS_NEVER, list, &listing, err);
+}

@@ -1,0 +1,17 @@
+/* Between record.c, undo.c and gc.c. */
+#ifndef CS_TASK_RECORD_INT_H
+#define CS_TASK_RECORD_INT_H
+
+#include "shim/task/record.h"
+
+#define CS__RECORD_FILE "record"
+/* A directory in the making: its creator holds its lock. No valid id begins with a dot. */
+#define CS__RECORD_NEW_PREFIX ".new-"
+
+/* Opens <state>/runs (makes it when `make`), with the shared lock. fd or -errno. */
+int cs__record_open_runs(const char *state_dir, bool make);
+
+/* Opens the directory `name` in runs_fd and takes its lock: 0; -EWOULDBLOCK while somebody holds it. */
+int cs__record_lock(int runs_fd, const char *name, struct cs_record *ret);
+
+#endif
