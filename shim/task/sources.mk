@@ -1,4 +1,22 @@
 noinst_LIBRARIES += libcs-task.a
 libcs_task_a_SOURCES = \
-	shim/base/attr.h
+	shim/task/config.c shim/task/config.h \
+	shim/task/exit.c shim/task/exit.h \
+	shim/task/gc.c \
+	shim/task/guardian.c shim/task/guardian.h \
+	shim/task/job.c shim/task/job.h shim/task/job_int.h \
+	shim/task/job_end.c \
+	shim/task/job_setup.c \
+	shim/task/job_start.c \
+	shim/task/job_watch.c \
+	shim/task/jobspec.c shim/task/jobspec.h \
+	shim/task/limits.c shim/task/limits.h \
+	shim/task/policy.c shim/task/policy.h \
+	shim/task/record.c shim/task/record.h shim/task/record_int.h \
+	shim/task/result.c shim/task/result.h \
+	shim/task/rlimits.c shim/task/rlimits.h \
+	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
+	shim/task/streams.c shim/task/streams.h \
+	shim/task/undo.c \
+	shim/task/verify.c shim/task/verify.h
 LIBS_TASK = libcs-task.a libcs-files.a libcs-engine.a libcs-stdio.a libcs-sys.a $(LIBS_SPEC)

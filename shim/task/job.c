@@ -1,0 +1,118 @@
+#include "shim/task/job_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/base/file.h"
+
+void cs__job_fail(struct job *job, enum cs_start_kind kind, const struct cs_err *err)
+{
+	struct cs_result *result = job->result;
+
+	if (result->error[0])
+		return;
+	snprintf(result->error, sizeof(result->error), "%s", err->text);
+	result->reason = CS_REASON_START_FAILED;
+	result->start_kind = kind;
+}
+
+int cs_job_find_engine(const struct cs_settings *settings, const struct cs_config *config,
+		       struct cs_engine *ret, struct cs_err *err)
+{
+	struct cs_runtime_def def = { 0 };
+	cs_auto(strv) args = CS_STRV_INIT;
+	const char *name = settings->runtime, *kind = NULL;
+	cs_autofd int cache_fd = -1;
+
+	if (cs_file_mkdirs(settings->cache_dir, 0700) == 0)
+		cache_fd = open(settings->cache_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (name && cs_config_runtime(config, name, &def)) {
+		name = def.path;
+		kind = def.engine;
+		if (def.args && cs_json_get_strv(def.args, &args) < 0)
+			return cs_fail(err, CS_INVALID, 0, "runtime '%s': args must be strings", settings->runtime);
+	}
+	if (cs_strv_copy(&args, &settings->runtime_args) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "--runtime-arg");
+	return cs_engine_find(name, kind, &args, cache_fd, ret, err);
+}
+
+/* The limits as they were asked for, so that every record has them, also that of a run that never started. */
+static void note_limits(const struct cs_settings *s, struct cs_result *result)
+{
+	const uint64_t asked[] = {
+		[CS_LIMIT_MEMORY] = s->memory_bytes,
+		[CS_LIMIT_MEMORY_SWAP] = s->memory_swap_bytes,
+		[CS_LIMIT_PIDS] = s->pids,
+		[CS_LIMIT_CPU] = s->millicpus,
+		[CS_LIMIT_WALL] = s->timeout_ns == CS_NEVER ? CS_NO_NUMBER : (uint64_t)s->timeout_ns,
+		[CS_LIMIT_CPU_TIME] = s->cpu_time_ns == CS_NEVER ? CS_NO_NUMBER : (uint64_t)s->cpu_time_ns,
+		[CS_LIMIT_IDLE] = s->idle_timeout_ns == CS_NEVER ? CS_NO_NUMBER : (uint64_t)s->idle_timeout_ns,
+		[CS_LIMIT_STDOUT] = s->stdout_limit_bytes,
+		[CS_LIMIT_STDERR] = s->stderr_limit_bytes,
+	};
+	_Static_assert(CS_ARRAY_LEN(asked) == CS_RESULT_LIMITS, "every limit");
+
+	for (size_t i = 0; i < CS_RESULT_LIMITS; i++) {
+		result->limits[i].asked = asked[i];
+		/* what caisson keeps itself is in force by being kept */
+		if (i >= CS_LIMIT_WALL)
+			result->limits[i].in_force = asked[i];
+	}
+}
+
+/* The program runs until its init is reaped or a decision has killed it. */
+static void live(struct job *job)
+{
+	while (!job->init_reaped && !job->interrupted) {
+		if (job->verdict.stop_pending)
+			cs__job_send_stop(job);
+		else if (cs_loop_turn(job->loop, CS_NEVER) < 0)
+			return;
+	}
+}
+
+static void release(struct job *job)
+{
+	cs__job_unwatch(job);
+	cs_limits_free(job->limits);
+	cs_streams_free(job->streams);
+	cs_trace_free(job->trace);
+	cs_cgroup_free(job->cgroup);
+	cs_pidref_release(&job->init);
+	cs_pidref_release(&job->parent);
+	cs_close_fd(&job->oom_fd);
+	cs_close_fd(&job->guardian_procs_fd);
+	cs_close_fd(&job->cell_procs_fd);
+	cs_jobspec_release(&job->spec);
+	cs_engine_release(&job->engine);
+	cs_record_release(&job->record);
+	cs_loop_free(job->loop);
+}
+
+void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result)
+{
+	struct job job = {
+		.plan = plan,
+		.s = plan->settings,
+		.result = result,
+		.record = CS_RECORD_INIT,
+		.guardian = CS_GUARDIAN_INIT,
+		.guardian_procs_fd = -1,
+		.cell_procs_fd = -1,
+		.init = CS_PIDREF_INIT,
+		.parent = CS_PIDREF_INIT,
+		.oom_fd = -1,
+	};
+
+	result->began_ns = cs_clock_now_ns();
+	note_limits(plan->settings, result);
+	if (cs__job_setup(&job) == 0 && cs__job_create(&job) == 0 && cs__job_start(&job) == 0)
+		live(&job);
+	cs__job_end(&job);
+	release(&job);
+}

@@ -1,0 +1,35 @@
+/*
+ * One bounded run, from settings to result record: create, verify, start,
+ * watch, end, undo (contract sections 3, 5, 6, 10).
+ *
+ * The calling process becomes the supervisor: it is moved into a mount
+ * namespace of its own, becomes a subreaper, and must have its signals blocked
+ * (cs_signals_block). One job a process.
+ */
+#ifndef CS_TASK_JOB_H
+#define CS_TASK_JOB_H
+
+#include "shim/base/err.h"
+#include "shim/base/strv.h"
+#include "shim/engine/engine.h"
+#include "shim/task/config.h"
+#include "shim/task/result.h"
+#include "shim/task/settings.h"
+
+struct cs_job_plan {
+	const struct cs_settings *settings;
+	const struct cs_config *config;   /* where engines are defined */
+	const struct cs_strv *args;       /* the command */
+};
+
+/*
+ * Runs it. Always fills the result; result->error is "" unless something kept
+ * the run from starting or from ending in order. Blocks until all is done.
+ */
+void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result);
+
+/* Finds the engine that the settings name: by the configuration's "runtimes", by name, by path. */
+int cs_job_find_engine(const struct cs_settings *settings, const struct cs_config *config,
+		       struct cs_engine *ret, struct cs_err *err);
+
+#endif

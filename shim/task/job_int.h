@@ -1,0 +1,96 @@
+/*
+ * Between job.c (the walk), job_setup.c (what a run stands on), job_start.c
+ * (create, verify, start), job_watch.c (what happens while it lives) and
+ * job_end.c (how it ended, and clean-up).
+ */
+#ifndef CS_TASK_JOB_INT_H
+#define CS_TASK_JOB_INT_H
+
+#include "shim/engine/trace.h"
+#include "shim/sys/cgroup.h"
+#include "shim/sys/pidref.h"
+#include "shim/sys/signals.h"
+#include "shim/task/guardian.h"
+#include "shim/task/job.h"
+#include "shim/task/jobspec.h"
+#include "shim/task/limits.h"
+#include "shim/task/record.h"
+#include "shim/task/streams.h"
+
+/*
+ * Paths of a run. `private` is a tmpfs that only the run's mount namespace
+ * sees, mounted over the state directory: all that a run writes is in it, and goes with the last
+ * process of the namespace.
+ */
+struct job_places {
+	char private[256];
+	char bundle[300], rootfs[300], engine_root[300], log[300], pid_file[300];
+	char cgroup[CS_ID_MAX + 64]; /* where the container goes */
+	char cell[CS_ID_MAX + 64];   /* where the engine's own processes are born */
+};
+
+/* What was decided about the end while the run lived; the first decision stays. */
+struct job_verdict {
+	bool decided;
+	enum cs_reason reason;
+	int cause;          /* see cs_exit_outward */
+	bool graceful;      /* the stop signal goes first */
+	bool stop_pending;  /* … and is still to be sent, outside of the loop: an engine may have to do it */
+};
+
+struct job {
+	const struct cs_job_plan *plan;
+	const struct cs_settings *s;
+	struct cs_result *result;
+
+	struct cs_loop *loop;
+	struct cs_cgroup_host host;
+	struct cs_engine engine;
+	struct job_places places;
+	struct cs_record record;
+	struct cs_guardian guardian;
+	int guardian_procs_fd, cell_procs_fd;
+	struct cs_jobspec spec;
+	struct cs_streams *streams;
+	struct cs_trace *trace;
+
+	struct cs_cgroup *cgroup;
+	struct cs_pidref init;
+	struct cs_limits *limits;
+	bool started, init_reaped;
+	int raw_status;
+	struct cs_cgroup_usage base_usage; /* just before start */
+	int64_t start_ns;
+
+	struct job_verdict verdict;
+	bool interrupted; /* decided, or to be cancelled: engine calls end */
+	struct cs_signals *signals;
+	struct cs_pidref parent;
+	int oom_fd;
+	struct cs_source init_source, parent_source, guardian_source, oom_source, kill_timer, oom_timer;
+};
+
+/* A start failure of that kind, from err; the first one stays. */
+void cs__job_fail(struct job *job, enum cs_start_kind kind, const struct cs_err *err);
+
+/* job_setup.c: engine, record, guardian, namespace, bundle. -1 when the run cannot go on. */
+int cs__job_setup(struct job *job);
+
+/* job_start.c */
+int cs__job_create(struct job *job);
+int cs__job_start(struct job *job);
+
+/* job_watch.c */
+int cs__job_watch_early(struct job *job);  /* signals, parent: from the very start */
+int cs__job_watch_init(struct job *job);   /* init, limits, OOM: before start */
+int cs__job_watch_limits(struct job *job, const struct cs_limits_plan *plan, struct cs_err *err);
+void cs__job_unwatch(struct job *job);
+void cs__job_decide(struct job *job, enum cs_reason reason, int cause);
+void cs__job_send_stop(struct job *job);
+void cs__job_on_streams(enum cs_streams_event event, void *arg);
+int cs__job_watch_guardian(struct job *job);
+
+/* job_end.c */
+void cs__job_end(struct job *job);
+
+#endif

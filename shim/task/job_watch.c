@@ -1,0 +1,241 @@
+/* What happens while a run lives: signals, limits, readers that go, OOM, the end of init. */
+#include "shim/task/job_int.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/base/log.h"
+#include "shim/engine/engine_call.h"
+
+/* What a cancel without a signal is told as: outward codes above 64 (cs_exit_outward). */
+#define CAUSE_READER_GONE 141
+#define CAUSE_PARENT_GONE 129
+
+/* How long a kill may block the loop; what lives longer is in state D and is left to the clean-up. */
+#define KILL_NS (1 * CS_NSEC_PER_SEC)
+
+static void kill_all(struct job *job)
+{
+	job->interrupted = true;
+	if (job->cgroup)
+		cs_cgroup_kill(job->cgroup, cs_clock_deadline_ns(KILL_NS));
+}
+
+static void on_kill_timer(struct cs_loop *loop CS_UNUSED, void *arg)
+{
+	kill_all(arg);
+}
+
+/* The stop signal for the program: by pidfd, or by the engine where our init is its sandbox. Not from inside the loop. */
+void cs__job_send_stop(struct job *job)
+{
+	char number[16];
+	struct cs_engine_args args = { .root = job->places.engine_root, .log = job->places.log,
+				       .id = job->result->id, .signal = number,
+				       .network_none = true };
+	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_KILL, .args = &args };
+	struct cs_err err = CS_ERR_INIT;
+
+	job->verdict.stop_pending = false;
+	if (!job->engine.kind->own_kernel) {
+		cs_pidref_kill(&job->init, job->s->stop_signal);
+		return;
+	}
+	snprintf(number, sizeof(number), "%d", job->s->stop_signal);
+	if (cs_engine_call(job->loop, &call, NULL, &err) < 0)
+		cs_log_debug("stop signal: %s", err.text);
+}
+
+void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
+{
+	if (job->verdict.decided)
+		return;
+	job->verdict = (struct job_verdict){ .decided = true, .reason = reason, .cause = cause };
+	if (!job->started || job->s->stop_timeout_ns == 0 ||
+	    cs_loop_add_timer(job->loop, cs_clock_deadline_ns(job->s->stop_timeout_ns), on_kill_timer, job,
+			      &job->kill_timer) < 0) {
+		kill_all(job);
+		return;
+	}
+	job->verdict.graceful = true;
+	job->verdict.stop_pending = true;
+}
+
+/* --- from outside ------------------------------------------------------------------ */
+
+static void on_signal(struct cs_loop *loop CS_UNUSED, int signal, pid_t sender, void *arg)
+{
+	struct job *job = arg;
+
+	cs_log_info("signal %d from process %d: the run is cancelled", signal, (int)sender);
+	/* a second one is meant: no more patience */
+	if (job->verdict.decided && job->verdict.graceful)
+		kill_all(job);
+	cs__job_decide(job, CS_REASON_CANCELLED, signal);
+}
+
+static void on_parent(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
+{
+	struct job *job = arg;
+
+	cs_loop_remove(loop, &job->parent_source);
+	cs__job_decide(job, CS_REASON_CANCELLED, CAUSE_PARENT_GONE);
+}
+
+static int watch_parent(struct job *job)
+{
+	pid_t parent = getppid();
+	int r = cs_pidref_open(parent, &job->parent);
+
+	/* it may have gone between the two calls, and the number be a stranger's: the second look tells */
+	if (r == 0 && getppid() == parent)
+		r = cs_loop_add_fd(job->loop, job->parent.fd, EPOLLIN, CS_PRIO_SIGNAL, on_parent, job,
+				   &job->parent_source);
+	else
+		cs__job_decide(job, CS_REASON_CANCELLED, CAUSE_PARENT_GONE);
+	return r;
+}
+
+int cs__job_watch_early(struct job *job)
+{
+	static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < CS_ARRAY_LEN(cancelling); i++)
+		sigaddset(&set, cancelling[i]);
+	job->signals = cs_signals_new(job->loop, &set, on_signal, job);
+	if (job->s->die_with_parent)
+		watch_parent(job);
+	return 0;
+}
+
+void cs__job_on_streams(enum cs_streams_event event, void *arg)
+{
+	struct job *job = arg;
+
+	switch (event) {
+	case CS_STREAMS_CAP:
+		if (job->s->on_output_limit == CS_AT_OUTPUT_KILL)
+			cs__job_decide(job, CS_REASON_OUTPUT_LIMIT, 0);
+		break;
+	case CS_STREAMS_READER_GONE:
+		cs__job_decide(job, CS_REASON_CANCELLED, CAUSE_READER_GONE);
+		break;
+	}
+}
+
+/* --- the guardian -------------------------------------------------------------------- */
+
+/* It should outlive us. Killed by somebody, it gets a successor, so that the run is never unguarded for long. */
+static void on_guardian(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
+{
+	struct job *job = arg;
+	struct cs_err err = CS_ERR_INIT;
+	int status;
+
+	cs_loop_remove(loop, &job->guardian_source);
+	cs_pidref_reap(&job->guardian.process, &status);
+	cs_pidref_release(&job->guardian.process);
+	cs_close_fd(&job->guardian.socket);
+	cs_log_warn("the guardian of this run was killed: starting another");
+	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, &err) < 0 ||
+	    cs__job_watch_guardian(job) < 0)
+		cs_log_warn("no guardian: %s", err.text);
+}
+
+int cs__job_watch_guardian(struct job *job)
+{
+	return cs_loop_add_fd(job->loop, job->guardian.process.fd, EPOLLIN, CS_PRIO_EXIT, on_guardian, job,
+			      &job->guardian_source);
+}
+
+/* --- the container --------------------------------------------------------------------- */
+
+static void on_init(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
+{
+	struct job *job = arg;
+
+	if (cs_pidref_reap(&job->init, &job->raw_status) == -EAGAIN)
+		return;
+	cs_loop_remove(loop, &job->init_source);
+	job->init_reaped = true;
+}
+
+/* --oom-group on cgroup v1, where the kernel ends one process only. */
+static void look_for_oom(struct cs_loop *loop CS_UNUSED, void *arg)
+{
+	struct job *job = arg;
+	uint64_t kills = cs_cgroup_oom_kills(job->cgroup);
+
+	if (kills != UINT64_MAX && kills > 0)
+		cs__job_decide(job, CS_REASON_OOM, 0);
+}
+
+static void on_oom(struct cs_loop *loop, int fd, uint32_t events CS_UNUSED, void *arg)
+{
+	struct job *job = arg;
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		cs_loop_remove(loop, &job->oom_source);
+	/* the event comes before the kill is counted: look again soon */
+	look_for_oom(loop, job);
+	if (!job->verdict.decided)
+		cs_loop_set_timer(loop, job->oom_timer, cs_clock_deadline_ns(CS_NSEC_PER_MSEC));
+}
+
+static void watch_oom(struct job *job)
+{
+	uint32_t events;
+
+	if (!job->s->oom_group || job->host.layout == CS_CGROUP_V2)
+		return;
+	if (cs_cgroup_oom_fd(job->cgroup, &job->oom_fd, &events) < 0 ||
+	    cs_loop_add_fd(job->loop, job->oom_fd, events, CS_PRIO_IO, on_oom, job, &job->oom_source) < 0 ||
+	    cs_loop_add_timer(job->loop, CS_NEVER, look_for_oom, job, &job->oom_timer) < 0)
+		cs_strv_add(&job->result->warnings, "oom-group: OOM events cannot be watched");
+}
+
+int cs__job_watch_init(struct job *job)
+{
+	int r = cs_loop_add_fd(job->loop, job->init.fd, EPOLLIN, CS_PRIO_EXIT, on_init, job, &job->init_source);
+
+	if (r < 0) {
+		struct cs_err err = CS_ERR_INIT;
+
+		cs_fail(&err, CS_IO, -r, "init process");
+		cs__job_fail(job, CS_START_SETUP, &err);
+		return -1;
+	}
+	watch_oom(job);
+	return 0;
+}
+
+static void on_limit(enum cs_reason reason, void *arg)
+{
+	cs__job_decide(arg, reason, 0);
+}
+
+int cs__job_watch_limits(struct job *job, const struct cs_limits_plan *plan, struct cs_err *err)
+{
+	return cs_limits_new(job->loop, plan, on_limit, job, &job->limits, err);
+}
+
+void cs__job_unwatch(struct job *job)
+{
+	if (!job->loop)
+		return;
+	cs_loop_remove(job->loop, &job->init_source);
+	cs_loop_remove(job->loop, &job->parent_source);
+	cs_loop_remove(job->loop, &job->guardian_source);
+	cs_loop_remove(job->loop, &job->oom_source);
+	cs_loop_remove(job->loop, &job->kill_timer);
+	cs_loop_remove(job->loop, &job->oom_timer);
+	cs_signals_free(job->signals);
+	job->signals = NULL;
+}

@@ -1,0 +1,460 @@
+#include "shim/task/jobspec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "oci-spec/profile.h"
+#include "oci-spec/spec_check.h"
+#include "oci-spec/spec_new.h"
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/base/file.h"
+#include "shim/files/hostroot.h"
+#include "shim/files/user.h"
+#include "shim/files/volume.h"
+
+#define FSIZE_SLACK (1 << 20) /* SIGXFSZ must come after ENOSPC */
+#define TMPFS_DEFAULT (64 << 20)
+/* Container ids 0-65535 of --userns lie here: above what /etc/subuid hands out by default. */
+#define USERNS_FIRST 1879048192U
+#define USERNS_SIZE 65536U
+
+/* What is put together on the way; the plan points into it. */
+struct work {
+	const struct cs_jobspec_plan *plan;
+	const struct cs_settings *s;
+	struct cs_jobspec *out;
+	struct cs_spec_plan spec;
+	struct cs_strv env, caps;
+	struct cs_hostroot hostroot;
+	struct cs_spec_mount *volumes; /* owned, n_volumes of them parsed */
+	size_t n_volumes;
+	struct cs_spec_mount *mounts;  /* host root's and volumes' together; pointers are borrowed */
+	struct cs_json *seccomp;
+	char hostname[65];
+	char *root;                    /* real path of --rootfs DIR */
+	uint64_t writable_bytes;       /* the largest; CS_UNLIMITED: a volume that nothing bounds */
+	uint64_t tmpfs_bytes;          /* of --tmpfs, all together */
+	enum cs_start_kind kind;
+};
+
+static void work_release(struct work *w)
+{
+	cs_strv_release(&w->env);
+	cs_strv_release(&w->caps);
+	cs_hostroot_release(&w->hostroot);
+	for (size_t i = 0; i < w->n_volumes; i++)
+		cs_volume_release(&w->volumes[i]);
+	free(w->volumes);
+	free(w->mounts);
+	free(w->root);
+	cs_json_free(w->seccomp);
+}
+
+void cs_jobspec_release(struct cs_jobspec *spec)
+{
+	cs_json_free_ptr(&spec->config);
+	cs_free_ptr(&spec->lower);
+	cs_strv_release(&spec->warnings);
+}
+
+bool cs_jobspec_best_effort(const struct cs_settings *settings, const char *name)
+{
+	for (size_t i = 0; i < settings->best_effort.n; i++)
+		for (const char *p = settings->best_effort.v[i]; *p;) {
+			size_t len = strcspn(p, ",");
+
+			if ((len == 3 && strncmp(p, "all", 3) == 0) ||
+			    (len == strlen(name) && strncmp(p, name, len) == 0))
+				return true;
+			p += len + (p[len] == ',');
+		}
+	return false;
+}
+
+static bool uses_host_root(const struct cs_settings *s)
+{
+	return strcmp(s->rootfs, "host") == 0;
+}
+
+/* --- who and with what ------------------------------------------------------------ */
+
+static int make_user(struct work *w, struct cs_err *err)
+{
+	cs_autofd int root_fd = open(w->root ? w->root : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	w->kind = CS_START_USAGE;
+	if (cs_user_parse(w->s->user, root_fd, &w->spec.uid, &w->spec.gid, err) < 0)
+		return cs_wrap(err, "--user");
+	if (w->s->userns && (w->spec.uid >= USERNS_SIZE || w->spec.gid >= USERNS_SIZE))
+		return cs_fail(err, CS_INVALID, 0, "--user: with --userns numbers end at %u", USERNS_SIZE - 1);
+	w->out->uid = w->spec.uid + (w->s->userns ? USERNS_FIRST : 0);
+	w->out->gid = w->spec.gid + (w->s->userns ? USERNS_FIRST : 0);
+	return 0;
+}
+
+/* "NAME" takes the caller's value, and nothing when the caller has none (docker run -e). */
+static int put_env(struct cs_strv *env, const char *text)
+{
+	char name[256];
+	const char *equals = strchr(text, '='), *value = equals ? equals + 1 : getenv(text);
+
+	if (snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text) >=
+	    (int)sizeof(name))
+		return cs_strv_add(env, text);
+	return value ? cs_strv_env_set(env, name, value) : 0;
+}
+
+static int read_env_file(struct cs_strv *env, const char *path, struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(1 << 20);
+	int r = cs_file_read(AT_FDCWD, path, &text), line_number = 0;
+
+	if (r < 0)
+		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "--env-file '%s'", path);
+	for (char *line = text.data, *end; line && *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		line_number++;
+		if (line[0] == '\0' || line[0] == '#')
+			continue;
+		if (line[0] == '=' || isspace((unsigned char)line[0]))
+			return cs_fail(err, CS_INVALID, 0, "--env-file '%s': line %d is no NAME=VALUE", path, line_number);
+		if (put_env(env, line) < 0)
+			return cs_fail(err, CS_LIMIT, ENOMEM, "--env-file '%s'", path);
+	}
+	return 0;
+}
+
+static int make_env(struct work *w, struct cs_err *err)
+{
+	static const char *const defaults[] = {
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME=/tmp",
+		"LANG=C.UTF-8",
+		NULL,
+	};
+	int r = cs_strv_add_all(&w->env, defaults);
+
+	w->kind = CS_START_USAGE;
+	for (size_t i = 0; i < w->s->env_files.n; i++)
+		if (read_env_file(&w->env, w->s->env_files.v[i], err) < 0)
+			return -1;
+	for (size_t i = 0; r == 0 && i < w->s->env.n; i++)
+		r = put_env(&w->env, w->s->env.v[i]);
+	if (r < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "environment");
+	return 0;
+}
+
+/* "net_admin", "CAP_NET_ADMIN", "ALL" → CAP_… names that libcap knows. */
+static int add_capability(struct cs_strv *caps, const char *text, struct cs_err *err)
+{
+	char name[64] = "CAP_";
+	bool prefixed = strncasecmp(text, "CAP_", 4) == 0;
+	size_t n = 4;
+	cap_value_t value;
+
+	for (const char *p = text + (prefixed ? 4 : 0); *p && n < sizeof(name) - 1; p++)
+		name[n++] = (char)toupper((unsigned char)*p);
+	name[n] = '\0';
+	if (cap_from_name(name, &value) < 0)
+		return cs_fail(err, CS_INVALID, 0, "--cap-add: no capability '%.64s'", text);
+	if (!cs_strv_has(caps, name) && cs_strv_add(caps, name) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "--cap-add");
+	return 0;
+}
+
+static int make_capabilities(struct work *w, struct cs_err *err)
+{
+	w->kind = CS_START_USAGE;
+	for (size_t i = 0; i < w->s->cap_add.n; i++)
+		if (add_capability(&w->caps, w->s->cap_add.v[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int make_seccomp(struct work *w, struct cs_err *err)
+{
+	const char *choice = w->s->seccomp;
+	enum cs_enforce by = w->plan->engine->kind->enforce_feature[CS_FL_SECCOMP];
+	cs_auto(strv) unknown = CS_STRV_INIT;
+	bool own_file = strcmp(choice, "default") != 0 && strcmp(choice, "none") != 0;
+
+	w->kind = CS_START_USAGE;
+	if (by == CS_ENFORCE_NONE && own_file)
+		return cs_fail(err, CS_UNSUPPORTED, 0, "--seccomp %s: %s ignores profiles; its own kernel stands in. "
+			       "Leave --seccomp out, or use runc or crun",
+			       choice, w->plan->engine->kind->name);
+	if (by == CS_ENFORCE_NONE || strcmp(choice, "none") == 0)
+		return 0;
+	for (size_t i = 0; i < w->s->seccomp_allow.n; i++)
+		if (cs_profile_check_name(w->s->seccomp_allow.v[i], err) < 0)
+			return cs_wrap(err, "--seccomp-allow");
+	if (own_file ? cs_profile_file(choice, &w->s->seccomp_allow, &w->caps, &w->seccomp, &unknown, err) < 0
+		     : cs_profile_default(&w->s->seccomp_allow, &w->seccomp, err) < 0)
+		return cs_wrap(err, "--seccomp %s", choice);
+	for (size_t i = 0; i < unknown.n; i++)
+		cs_strv_addf(&w->out->warnings, "seccomp-unknown: '%s' is unknown to libseccomp and was left out",
+			     unknown.v[i]);
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------------------- */
+
+static const char *bind_options(const struct work *w)
+{
+	return w->plan->engine->features.rro ? "rbind,rro" : "bind,ro";
+}
+
+static void note_writable(struct work *w, uint64_t bytes)
+{
+	if (w->writable_bytes != CS_UNLIMITED)
+		w->writable_bytes = bytes == CS_UNLIMITED ? bytes : CS_MAX(w->writable_bytes, bytes);
+}
+
+static bool has_option(const char *options, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = options; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (strncmp(p, word, len) == 0 && (p[len] == ',' || p[len] == '\0'))
+			return true;
+	return false;
+}
+
+static int make_volumes(struct work *w, struct cs_err *err)
+{
+	const struct cs_settings *s = w->s;
+	size_t n = s->volumes.n + s->tmpfs.n;
+
+	w->kind = CS_START_USAGE;
+	w->volumes = calloc(n + 1, sizeof(*w->volumes));
+	if (!w->volumes)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "volumes");
+	for (size_t i = 0; i < s->volumes.n; i++) {
+		struct cs_spec_mount *mount = &w->volumes[w->n_volumes];
+
+		if (cs_volume_parse(s->volumes.v[i], s->unbounded_volume, w->plan->engine->features.rro,
+				    w->plan->forbidden, mount, err) < 0)
+			return cs_wrap(err, "--volume");
+		w->n_volumes++;
+		if (has_option(mount->options, "rw"))
+			note_writable(w, CS_UNLIMITED);
+	}
+	for (size_t i = 0; i < s->tmpfs.n; i++) {
+		uint64_t bytes;
+
+		if (cs_tmpfs_parse(s->tmpfs.v[i], TMPFS_DEFAULT, &w->volumes[w->n_volumes], &bytes, err) < 0)
+			return cs_wrap(err, "--tmpfs");
+		w->n_volumes++;
+		w->tmpfs_bytes += bytes;
+		note_writable(w, bytes);
+	}
+	note_writable(w, s->tmp_bytes);
+	note_writable(w, s->shm_bytes);
+	if (s->writable_root_bytes)
+		note_writable(w, s->writable_root_bytes);
+	return 0;
+}
+
+/* Its bind mounts, then the volumes, so that a volume may lie over a part of the root. */
+static int join_mounts(struct work *w, struct cs_err *err)
+{
+	size_t n = w->hostroot.n_mounts + w->n_volumes;
+
+	w->mounts = calloc(n + 1, sizeof(*w->mounts));
+	if (!w->mounts)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "mounts");
+	for (size_t i = 0; i < w->hostroot.n_mounts; i++)
+		w->mounts[i] = w->hostroot.mounts[i];
+	for (size_t i = 0; i < w->n_volumes; i++)
+		w->mounts[w->hostroot.n_mounts + i] = w->volumes[i];
+	w->spec.mounts = w->mounts;
+	w->spec.n_mounts = n;
+	return 0;
+}
+
+static int find_root(struct work *w, struct cs_err *err)
+{
+	struct stat st;
+
+	w->kind = CS_START_USAGE;
+	if (uses_host_root(w->s))
+		return 0;
+	w->root = realpath(w->s->rootfs, NULL);
+	if (!w->root || stat(w->root, &st) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--rootfs '%s'", w->s->rootfs);
+	if (!S_ISDIR(st.st_mode))
+		return cs_fail(err, CS_INVALID, 0, "--rootfs '%s' is no directory: unpack it first", w->s->rootfs);
+	return 0;
+}
+
+static int make_root(struct work *w, struct cs_err *err)
+{
+	struct cs_hostroot_plan plan = { .hostname = w->hostname, .uid = w->spec.uid, .gid = w->spec.gid,
+					 .bind_options = bind_options(w) };
+	cs_autofd int fd = -1;
+	const char *below = w->root;
+
+	w->kind = CS_START_SETUP;
+	w->spec.root_path = w->plan->root_path;
+	w->spec.root_readonly = w->s->writable_root_bytes == 0;
+	if (!w->root) {
+		fd = open(w->plan->rootfs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return cs_fail(err, CS_IO, errno, "root '%s'", w->plan->rootfs_dir);
+		if (cs_hostroot_make(fd, &plan, &w->hostroot, err) < 0)
+			return -1;
+		below = w->plan->rootfs_dir;
+	} else if (w->spec.root_readonly) {
+		w->spec.root_path = w->root;
+	}
+	if (!w->spec.root_readonly) {
+		w->out->lower = strdup(below);
+		if (!w->out->lower)
+			return cs_fail(err, CS_LIMIT, ENOMEM, "root");
+	}
+	return 0;
+}
+
+/* --- limits ------------------------------------------------------------------------- */
+
+/* Each cgroup limit with the controller it needs and the name that --best-effort knows. */
+static int check_controllers(struct work *w, struct cs_err *err)
+{
+	struct cs_spec_plan *p = &w->spec;
+	const struct {
+		const char *controller, *name, *flag;
+		uint64_t *value;
+	} rows[] = {
+		{ "memory", "memory", "--memory", &p->memory_bytes },
+		{ "memory", "swap", "--memory-swap", &p->memory_swap_bytes },
+		{ "pids", "pids", "--pids-limit", &p->pids },
+		{ "cpu", "cpu", "--cpus", &p->millicpus },
+	};
+
+	w->kind = CS_START_LIMIT;
+	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++) {
+		if (*rows[i].value == CS_UNLIMITED || cs_cgroup_host_has(w->plan->host, rows[i].controller))
+			continue;
+		if (!cs_jobspec_best_effort(w->s, rows[i].name))
+			return cs_fail(err, CS_LIMIT, 0, "%s: this host's cgroups have no %s controller; "
+				       "--best-effort=%s goes on without the limit",
+				       rows[i].flag, rows[i].controller, rows[i].name);
+		cs_strv_addf(&w->out->warnings, "limit-not-applied: %s: no %s controller", rows[i].name,
+			     rows[i].controller);
+		*rows[i].value = CS_UNLIMITED;
+	}
+	if (p->cpuset_cpus && !cs_cgroup_host_has(w->plan->host, "cpuset")) {
+		if (!cs_jobspec_best_effort(w->s, "cpuset"))
+			return cs_fail(err, CS_LIMIT, 0, "--cpuset-cpus: this host's cgroups have no cpuset controller");
+		p->cpuset_cpus = NULL;
+	}
+	return 0;
+}
+
+static int make_limits(struct work *w, struct cs_err *err)
+{
+	const struct cs_settings *s = w->s;
+	struct cs_spec_plan *p = &w->spec;
+	const struct cs_engine *engine = w->plan->engine;
+	struct cs_rlimits_plan rlimits = {
+		.fsize_bytes = w->writable_bytes == CS_UNLIMITED ? CS_UNLIMITED : w->writable_bytes + FSIZE_SLACK,
+		.cpu_time_ns = s->cpu_time_ns,
+		.ulimits = &s->ulimits,
+	};
+
+	w->kind = CS_START_LIMIT;
+	if (cs_engine_check_limits(engine, s->memory_bytes, s->pids, err) < 0)
+		return -1;
+	p->memory_bytes = s->memory_bytes;
+	p->memory_swap_bytes = s->memory_swap_bytes;
+	p->pids = s->pids == CS_UNLIMITED ? CS_UNLIMITED : cs_engine_pids_limit(engine->kind, s->pids);
+	p->millicpus = s->millicpus;
+	p->cpuset_cpus = s->cpuset_cpus;
+	/* on v1 caisson itself ends the whole group, see shim/task/job_watch.c */
+	p->oom_group = s->oom_group && w->plan->host->layout == CS_CGROUP_V2;
+	if (check_controllers(w, err) < 0)
+		return -1;
+	w->out->memory_bytes = p->memory_bytes;
+	w->out->memory_swap_bytes = p->memory_swap_bytes;
+	w->out->pids = p->pids;
+	w->out->millicpus = p->millicpus;
+
+	w->kind = CS_START_USAGE;
+	if (cs_rlimits_make(&rlimits, &w->out->rlimits, err) < 0) {
+		w->kind = err->kind == CS_LIMIT ? CS_START_LIMIT : CS_START_USAGE;
+		return -1;
+	}
+	p->rlimits = w->out->rlimits.v;
+	p->n_rlimits = w->out->rlimits.n;
+	if (cs_rlimits_has(&w->out->rlimits, "RLIMIT_AS"))
+		cs_strv_add(&w->out->warnings, "rlimit-as: an address space limit breaks programs that reserve much and use little (node, go, java)");
+	if (s->memory_bytes != CS_UNLIMITED && w->tmpfs_bytes > s->memory_bytes)
+		cs_strv_add(&w->out->warnings, "tmpfs-above-memory: what is written to tmpfs counts as memory, and these may hold more than --memory");
+	return 0;
+}
+
+/* --- the whole ------------------------------------------------------------------------- */
+
+static int fill_plan(struct work *w, struct cs_err *err)
+{
+	const struct cs_settings *s = w->s;
+	struct cs_spec_plan *p = &w->spec;
+
+	w->kind = CS_START_USAGE;
+	if (cs_spec_check_cwd(s->workdir, err) < 0)
+		return cs_wrap(err, "--workdir");
+	snprintf(w->hostname, sizeof(w->hostname), "%.*s", s->hostname ? 64 : 12,
+		 s->hostname ? s->hostname : w->plan->id);
+	p->args = w->plan->args;
+	p->env = &w->env;
+	p->cwd = s->workdir;
+	p->hostname = w->hostname;
+	p->tmp_bytes = s->tmp_bytes;
+	p->tmp_inodes = s->tmp_inodes;
+	p->shm_bytes = s->shm_bytes;
+	p->network_none = strcmp(s->network, "none") == 0;
+	p->network_path = s->network[0] == '/' ? s->network : NULL;
+	p->userns = s->userns;
+	p->userns_host_id = USERNS_FIRST;
+	p->userns_size = USERNS_SIZE;
+	p->capabilities = &w->caps;
+	p->cgroups_path = w->plan->cgroups_path;
+	return 0;
+}
+
+static int make_all(struct work *w, struct cs_err *err)
+{
+	if (fill_plan(w, err) < 0 || find_root(w, err) < 0 || make_user(w, err) < 0 || make_env(w, err) < 0 ||
+	    make_capabilities(w, err) < 0 || make_volumes(w, err) < 0 || make_limits(w, err) < 0 ||
+	    make_seccomp(w, err) < 0 || make_root(w, err) < 0 || join_mounts(w, err) < 0)
+		return -1;
+	w->spec.seccomp = w->seccomp;
+	w->kind = CS_START_SETUP;
+	return cs_spec_new(&w->spec, &w->out->config, err);
+}
+
+int cs_jobspec_make(const struct cs_jobspec_plan *plan, struct cs_jobspec *ret,
+		    enum cs_start_kind *ret_kind, struct cs_err *err)
+{
+	struct cs_jobspec out = { 0 };
+	struct work w = { .plan = plan, .s = plan->settings, .out = &out };
+	int r = make_all(&w, err);
+
+	work_release(&w);
+	if (r < 0) {
+		*ret_kind = w.kind;
+		cs_jobspec_release(&out);
+		return -1;
+	}
+	*ret = out;
+	return 0;
+}

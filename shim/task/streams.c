@@ -1,0 +1,334 @@
+#include "shim/task/streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/base/log.h"
+#include "shim/stdio/feed.h"
+
+/* How much of an engine's words is kept before start. */
+#define WORDS_MAX (32 * 1024)
+
+static const char *const names[] = { [CS_STREAM_OUT] = "stdout", [CS_STREAM_ERR] = "stderr" };
+
+struct stream {
+	struct cs_streams *owner;
+	enum cs_stream which;
+	int read_fd; /* until the drain takes it */
+	struct cs_sink *sink; /* until the drain takes it */
+	struct cs_source collector;
+	struct cs_buf words;
+	struct cs_drain *drain;
+	struct cs_drain_config config;
+	bool marked;
+	struct cs_source reader_watch;
+	int reader_fd;
+	bool reader_gone;
+};
+
+struct cs_streams {
+	struct cs_loop *loop;
+	cs_streams_fn *fn;
+	void *arg;
+	bool mark;
+	bool interactive;
+	int child_fds[3];
+	int feed_fd; /* write end of the container's stdin until begin */
+	struct cs_feed *feed;
+	struct stream streams[CS_STREAMS];
+};
+
+/* --- before start: the engine's words ------------------------------------------- */
+
+static void collect(struct cs_loop *loop, int fd, uint32_t events, void *arg)
+{
+	struct stream *stream = arg;
+	char chunk[4096];
+	ssize_t n = 0;
+
+	(void)events;
+	for (int i = 0; i < 64 && (n = read(fd, chunk, sizeof(chunk))) > 0; i++)
+		cs_buf_add(&stream->words, chunk,
+			   CS_MIN((size_t)n, stream->words.max - stream->words.len));
+	if (n == 0) /* EOF stays readable for ever */
+		cs_loop_remove(loop, &stream->collector);
+}
+
+/* --- making ------------------------------------------------------------------------ */
+
+static int open_stream(struct cs_streams *s, enum cs_stream which,
+		       const struct cs_streams_plan *plan, struct cs_err *err)
+{
+	struct stream *stream = &s->streams[which];
+	int fds[2], r = cs_fd_pipe(fds, 0);
+
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "pipe for %s", names[which]);
+	stream->read_fd = fds[0];
+	s->child_fds[which + 1] = fds[1];
+	stream->config = plan->drain[which];
+	if (fchown(fds[1], plan->uid, plan->gid) < 0)
+		return cs_fail(err, CS_IO, errno, "pipe for %s: owner", names[which]);
+	r = cs_fd_set_nonblock(stream->read_fd, true);
+	if (r == 0)
+		r = cs_loop_add_fd(s->loop, stream->read_fd, EPOLLIN, CS_PRIO_IO, collect, stream,
+				   &stream->collector);
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "pipe for %s", names[which]);
+	return 0;
+}
+
+static int open_stdin(struct cs_streams *s, const struct cs_streams_plan *plan, struct cs_err *err)
+{
+	int fds[2], r;
+
+	if (!plan->interactive) {
+		s->child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return s->child_fds[0] < 0 ? cs_fail(err, CS_IO, errno, "/dev/null") : 0;
+	}
+	r = cs_fd_pipe(fds, 0);
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "pipe for stdin");
+	s->child_fds[0] = fds[0];
+	s->feed_fd = fds[1];
+	if (fchown(fds[0], plan->uid, plan->gid) < 0)
+		return cs_fail(err, CS_IO, errno, "pipe for stdin: owner");
+	return 0;
+}
+
+static void reader_gone(struct cs_loop *loop CS_UNUSED, int fd CS_UNUSED, uint32_t events CS_UNUSED,
+			void *arg)
+{
+	struct stream *stream = arg;
+	struct cs_streams *s = stream->owner;
+
+	stream->reader_gone = true;
+	if (s->streams[CS_STREAM_OUT].reader_gone && s->streams[CS_STREAM_ERR].reader_gone)
+		s->fn(CS_STREAMS_READER_GONE, s->arg);
+}
+
+static void watch_reader(struct cs_streams *s, enum cs_stream which)
+{
+	struct stream *stream = &s->streams[which];
+	int fd = which == CS_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO;
+	int r = cs_drain_watch_reader(s->loop, fd, reader_gone, stream, &stream->reader_watch,
+				      &stream->reader_fd);
+
+	if (r < 0) /* neither pipe nor socket: it has no reader that could go */
+		cs_log_debug("%s: its reader is not watched: %s", names[which], strerror(-r));
+}
+
+int cs_streams_open(struct cs_loop *loop, const struct cs_streams_plan *plan, cs_streams_fn *fn,
+		    void *arg, struct cs_streams **ret, struct cs_err *err)
+{
+	struct cs_streams *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		for (size_t i = 0; i < CS_STREAMS; i++)
+			cs_sink_free(plan->sinks_consume[i]);
+		return cs_fail(err, CS_LIMIT, ENOMEM, "streams");
+	}
+	*s = (struct cs_streams){ .loop = loop, .fn = fn, .arg = arg, .mark = plan->mark,
+				  .interactive = plan->interactive, .child_fds = { -1, -1, -1 }, .feed_fd = -1 };
+	for (size_t i = 0; i < CS_STREAMS; i++)
+		s->streams[i] = (struct stream){ .owner = s, .which = (enum cs_stream)i, .read_fd = -1,
+						 .reader_fd = -1, .sink = plan->sinks_consume[i],
+						 .words = CS_BUF_INIT(WORDS_MAX) };
+	if (open_stdin(s, plan, err) < 0 || open_stream(s, CS_STREAM_OUT, plan, err) < 0 ||
+	    open_stream(s, CS_STREAM_ERR, plan, err) < 0) {
+		cs_streams_free(s);
+		return -1;
+	}
+	if (plan->watch_readers) {
+		watch_reader(s, CS_STREAM_OUT);
+		watch_reader(s, CS_STREAM_ERR);
+	}
+	*ret = s;
+	return 0;
+}
+
+void cs_streams_free(struct cs_streams *s)
+{
+	if (!s)
+		return;
+	cs_feed_free(s->feed);
+	cs_close_fd(&s->feed_fd);
+	cs_streams_close_child_ends(s);
+	for (size_t i = 0; i < CS_STREAMS; i++) {
+		struct stream *stream = &s->streams[i];
+
+		cs_loop_remove(s->loop, &stream->reader_watch);
+		cs_close_fd(&stream->reader_fd);
+		cs_loop_remove(s->loop, &stream->collector);
+		cs_close_fd(&stream->read_fd);
+		cs_drain_free(stream->drain);
+		cs_sink_free(stream->sink);
+		cs_buf_release(&stream->words);
+	}
+	free(s);
+}
+
+const int *cs_streams_child_fds(const struct cs_streams *s)
+{
+	return s->child_fds;
+}
+
+void cs_streams_close_child_ends(struct cs_streams *s)
+{
+	for (size_t i = 0; i < CS_ARRAY_LEN(s->child_fds); i++)
+		cs_close_fd(&s->child_fds[i]);
+}
+
+void cs_streams_engine_words(struct cs_streams *s, struct cs_buf *out)
+{
+	for (size_t i = 0; i < CS_STREAMS; i++) {
+		struct stream *stream = &s->streams[i];
+
+		if (stream->read_fd >= 0)
+			collect(s->loop, stream->read_fd, EPOLLIN, stream);
+		if (stream->words.len > 0)
+			cs_buf_add(out, stream->words.data, CS_MIN(stream->words.len, out->max - out->len));
+	}
+}
+
+/* --- the program's -------------------------------------------------------------------- */
+
+static void mark(struct stream *stream)
+{
+	struct cs_drain *to = stream->owner->streams[CS_STREAM_ERR].drain;
+	char text[128];
+
+	if (stream->marked || !stream->owner->mark || !to)
+		return;
+	stream->marked = true;
+	if (stream->config.cap_bytes != UINT64_MAX)
+		snprintf(text, sizeof(text), "caisson: %s limit of %llu bytes reached, further output discarded\n",
+			 names[stream->which], (unsigned long long)stream->config.cap_bytes);
+	else
+		snprintf(text, sizeof(text), "caisson: %s passes %llu bytes a second, what is above is discarded\n",
+			 names[stream->which], (unsigned long long)stream->config.rate_bytes_per_s);
+	cs_drain_note(to, text);
+}
+
+static void on_drain(struct cs_drain *drain CS_UNUSED, enum cs_drain_event event, int errnum, void *arg)
+{
+	struct stream *stream = arg;
+	struct cs_streams *s = stream->owner;
+
+	switch (event) {
+	case CS_DRAIN_CAP:
+		mark(stream);
+		s->fn(CS_STREAMS_CAP, s->arg);
+		break;
+	case CS_DRAIN_RATE_DROP:
+		mark(stream);
+		break;
+	case CS_DRAIN_SINK_BROKEN:
+		cs_log_debug("%s: %s: what follows is dropped", names[stream->which], strerror(errnum));
+		break;
+	case CS_DRAIN_EOF:
+	case CS_DRAIN_DONE:
+		break; /* finish looks for itself */
+	}
+}
+
+int cs_streams_begin(struct cs_streams *s, struct cs_err *err)
+{
+	for (size_t i = 0; i < CS_STREAMS; i++) {
+		struct stream *stream = &s->streams[i];
+
+		cs_loop_remove(s->loop, &stream->collector);
+		if (cs_drain_new(s->loop, cs_take_fd(&stream->read_fd), cs_take_ptr(&stream->sink),
+				 &stream->config, on_drain, stream, &stream->drain, err) < 0)
+			return cs_wrap(err, "%s", names[i]);
+	}
+	if (s->interactive &&
+	    cs_feed_new(s->loop, STDIN_FILENO, cs_take_fd(&s->feed_fd), &s->feed, err) < 0)
+		return cs_wrap(err, "stdin");
+	return 0;
+}
+
+int64_t cs_streams_last_byte_ns(const struct cs_streams *s)
+{
+	int64_t last = 0;
+
+	for (size_t i = 0; i < CS_STREAMS; i++) {
+		struct cs_drain_counts counts;
+
+		if (!s->streams[i].drain)
+			continue;
+		cs_drain_counts(s->streams[i].drain, &counts);
+		last = CS_MAX(last, counts.last_read_ns);
+	}
+	return last;
+}
+
+/* --- the two waits ----------------------------------------------------------------------- */
+
+struct waiting {
+	int64_t began_ns, drain_timeout_ns, flush_timeout_ns;
+	bool stopped[CS_STREAMS];
+};
+
+/*
+ * Does what is due for one stream. Returns the moment to look again, CS_NEVER
+ * when it is done.
+ */
+static int64_t attend(struct stream *stream, struct waiting *w, bool *ret_held)
+{
+	struct cs_drain *drain = stream->drain;
+	int64_t now = cs_clock_now_ns(), quiet_since, stuck_since, next = CS_NEVER;
+	struct cs_drain_counts counts;
+
+	if (!drain || cs_drain_is_done(drain))
+		return CS_NEVER;
+	cs_drain_counts(drain, &counts);
+	quiet_since = CS_MAX(counts.last_read_ns, w->began_ns);
+	if (!w->stopped[stream->which] && !cs_drain_at_eof(drain) && cs_drain_is_idle(drain)) {
+		if (now - quiet_since >= w->drain_timeout_ns) {
+			*ret_held = true;
+			w->stopped[stream->which] = true;
+			cs_drain_stop(drain);
+		} else {
+			next = quiet_since + w->drain_timeout_ns;
+		}
+	}
+	stuck_since = CS_MAX(cs_drain_last_progress_ns(drain), w->began_ns);
+	if (!cs_drain_is_idle(drain) || w->stopped[stream->which] || cs_drain_at_eof(drain)) {
+		if (now - stuck_since >= w->flush_timeout_ns)
+			cs_drain_flush_give_up(drain);
+		else
+			next = CS_MIN(next, stuck_since + w->flush_timeout_ns);
+	}
+	/* a look a second even when nothing is due: no state of a drain may hold the end for ever */
+	return CS_MIN(next, now + CS_NSEC_PER_SEC);
+}
+
+void cs_streams_finish(struct cs_streams *s, int64_t drain_timeout_ns, int64_t flush_timeout_ns,
+		       bool *ret_held)
+{
+	struct waiting w = { .began_ns = cs_clock_now_ns(), .drain_timeout_ns = drain_timeout_ns,
+			     .flush_timeout_ns = flush_timeout_ns };
+
+	*ret_held = false;
+	cs_feed_free(s->feed);
+	s->feed = NULL;
+	for (;;) {
+		int64_t next = CS_NEVER;
+
+		for (size_t i = 0; i < CS_STREAMS; i++)
+			next = CS_MIN(next, attend(&s->streams[i], &w, ret_held));
+		if (next == CS_NEVER)
+			return;
+		cs_loop_turn(s->loop, next);
+	}
+}
+
+struct cs_drain *cs_streams_drain(const struct cs_streams *s, enum cs_stream which)
+{
+	return s->streams[which].drain;
+}

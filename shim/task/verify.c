@@ -1,0 +1,190 @@
+#include "shim/task/verify.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "oci-spec/resources.h"
+#include "shim/base/file.h"
+
+#include <fcntl.h>
+
+/* What a row reads back; each kernel rounds in its own way, so each has its comparison. */
+struct check {
+	enum cs_resource resource;
+	const char *best_effort;
+	bool (*matches)(uint64_t asked, uint64_t in_force);
+	int (*read)(const struct cs_verify_plan *plan, uint64_t *ret);
+	uint64_t (*asked)(const struct cs_jobspec *spec);
+};
+
+/* --- comparisons ------------------------------------------------------------------ */
+
+static bool same(uint64_t asked, uint64_t in_force)
+{
+	return asked == in_force;
+}
+
+/* Memory is counted in pages, rounded down (v2) or up (v1). */
+static bool same_pages(uint64_t asked, uint64_t in_force)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return in_force / page == asked / page || in_force / page == (asked + page - 1) / page;
+}
+
+/* A quota is in microseconds of a period: a thousandth may be lost. */
+static bool same_cpu(uint64_t asked, uint64_t in_force)
+{
+	return in_force <= asked + 1 && in_force + 1 >= asked;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static int read_row(const struct cs_verify_plan *plan, enum cs_resource resource, uint64_t *ret)
+{
+	const struct cs_resource_row *row = cs_resource_row(resource);
+
+	return cs_cgroup_limit(plan->cgroup, row->v1_controller, row->v1_file, row->v2_file, ret);
+}
+
+static int read_memory(const struct cs_verify_plan *plan, uint64_t *ret)
+{
+	return read_row(plan, CS_RES_MEMORY, ret);
+}
+
+static bool host_has_swap(void)
+{
+	cs_auto(buf) text = CS_BUF_INIT(64 * 1024);
+
+	/* a heading, then a line a swap area (proc(5), /proc/swaps) */
+	return cs_file_read(AT_FDCWD, "/proc/swaps", &text) == 0 && text.data &&
+	       strchr(text.data, '\n') && strchr(text.data, '\n')[1] != '\0';
+}
+
+/* v1 counts memory and swap together, v2 swap alone: the record speaks of both together. */
+static int read_swap(const struct cs_verify_plan *plan, uint64_t *ret)
+{
+	uint64_t value;
+	int r = read_row(plan, CS_RES_MEMORY_SWAP, &value);
+
+	if (r == -ENOENT && !host_has_swap()) {
+		/* without swap on the host the memory limit bounds both */
+		*ret = plan->spec->memory_swap_bytes;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (cs_cgroup_is_v2(plan->cgroup) && value != UINT64_MAX)
+		value += plan->spec->memory_bytes;
+	*ret = value;
+	return 0;
+}
+
+static int read_pids(const struct cs_verify_plan *plan, uint64_t *ret)
+{
+	return read_row(plan, CS_RES_PIDS, ret);
+}
+
+static int read_cpu(const struct cs_verify_plan *plan, uint64_t *ret)
+{
+	return cs_cgroup_millicpus(plan->cgroup, ret);
+}
+
+static uint64_t asked_memory(const struct cs_jobspec *spec)
+{
+	return spec->memory_bytes;
+}
+static uint64_t asked_swap(const struct cs_jobspec *spec)
+{
+	return spec->memory_swap_bytes;
+}
+static uint64_t asked_pids(const struct cs_jobspec *spec)
+{
+	return spec->pids;
+}
+static uint64_t asked_cpu(const struct cs_jobspec *spec)
+{
+	return spec->millicpus;
+}
+
+static const struct check checks[] = {
+	{ CS_RES_MEMORY, "memory", same_pages, read_memory, asked_memory },
+	{ CS_RES_MEMORY_SWAP, "swap", same_pages, read_swap, asked_swap },
+	{ CS_RES_PIDS, "pids", same, read_pids, asked_pids },
+	{ CS_RES_CPU, "cpu", same_cpu, read_cpu, asked_cpu },
+};
+
+/* --- judging ---------------------------------------------------------------------------- */
+
+/* A limit that is not in force: an error, or a warning where --best-effort lifts it. */
+static int not_in_force(const struct cs_verify_plan *plan, struct cs_result *result,
+			const char *best_effort, const char *what, struct cs_err *err)
+{
+	if (!cs_jobspec_best_effort(plan->settings, best_effort))
+		return cs_fail(err, CS_LIMIT, 0, "%s: not started; --best-effort=%s goes on without it", what, best_effort);
+	cs_strv_addf(&result->warnings, "limit-not-applied: %s", what);
+	return 0;
+}
+
+static int check_resource(const struct cs_verify_plan *plan, const struct check *check,
+			  struct cs_result *result, struct cs_err *err)
+{
+	const struct cs_resource_row *row = cs_resource_row(check->resource);
+	struct cs_result_limit_value *value = &result->limits[check->resource];
+	uint64_t asked = check->asked(plan->spec), in_force;
+	char what[256];
+	int r;
+
+	if (asked == CS_UNLIMITED)
+		return 0;
+	if (plan->engine->kind->enforce[check->resource] == CS_ENFORCE_ENGINE) {
+		value->by = plan->engine->kind->name;
+		return 0;
+	}
+	r = check->read(plan, &in_force);
+	if (r == 0 && check->matches(asked, in_force)) {
+		value->in_force = in_force;
+		return 0;
+	}
+	if (r < 0)
+		snprintf(what, sizeof(what), "%s: the limit cannot be read back (%s): %s", row->flag,
+			 cs_cgroup_is_v2(plan->cgroup) ? row->v2_file : row->v1_file, strerror(-r));
+	else
+		snprintf(what, sizeof(what), "%s: asked for %llu, in force is %lld (%s)", row->flag,
+			 (unsigned long long)asked, (long long)in_force,
+			 cs_cgroup_is_v2(plan->cgroup) ? row->v2_file : row->v1_file);
+	return not_in_force(plan, result, check->best_effort, what, err);
+}
+
+static int check_membership(const struct cs_verify_plan *plan, struct cs_err *err)
+{
+	int r = cs_cgroup_holds(plan->cgroup, plan->init);
+
+	if (r < 0)
+		return cs_fail(err, CS_LIMIT, -r, "the container's cgroup cannot be read back");
+	if (r == 0)
+		return cs_fail(err, CS_LIMIT, 0, "the container's process is not in its cgroup, so that no limit holds for it");
+	return 0;
+}
+
+static int check_rlimits(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
+{
+	struct cs_err why = CS_ERR_INIT;
+
+	if (plan->engine->kind->enforce_feature[CS_FL_RLIMITS] != CS_ENFORCE_KERNEL)
+		return 0;
+	if (cs_rlimits_verify(&plan->spec->rlimits, plan->init, &why) == 0)
+		return 0;
+	return not_in_force(plan, result, "rlimits", why.text, err);
+}
+
+int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
+{
+	if (check_membership(plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < CS_ARRAY_LEN(checks); i++)
+		if (check_resource(plan, &checks[i], result, err) < 0)
+			return -1;
+	return check_rlimits(plan, result, err);
+}

@@ -1,0 +1,30 @@
+/*
+ * Reading back, between create and start, that every limit asked for is in
+ * force: the enforcement table of the engine says which ones the kernel must
+ * show (contract section 3).
+ */
+#ifndef CS_TASK_VERIFY_H
+#define CS_TASK_VERIFY_H
+
+#include "shim/base/err.h"
+#include "shim/engine/engine.h"
+#include "shim/sys/cgroup.h"
+#include "shim/sys/pidref.h"
+#include "shim/task/jobspec.h"
+#include "shim/task/result.h"
+
+struct cs_verify_plan {
+	const struct cs_engine *engine;
+	const struct cs_settings *settings; /* --best-effort */
+	const struct cs_jobspec *spec;
+	const struct cs_cgroup *cgroup;
+	pid_t init;
+};
+
+/*
+ * Fills in_force and by of the result's limits. CS_LIMIT names the first limit
+ * that is not in force and is not lifted by --best-effort; the lifted ones become warnings.
+ */
+int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err);
+
+#endif
