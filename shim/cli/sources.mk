@@ -1,0 +1,12 @@
+bin_PROGRAMS += caisson
+caisson_SOURCES = \
+	shim/cli/cmd.h \
+	shim/cli/cmd_bundle.c \
+	shim/cli/cmd_check.c \
+	shim/cli/cmd_gc.c \
+	shim/cli/cmd_help.c \
+	shim/cli/cmd_ps.c \
+	shim/cli/cmd_run.c \
+	shim/cli/cmds.c \
+	shim/cli/main.c
+caisson_LDADD = $(LIBS_TASK)

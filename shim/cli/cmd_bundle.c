@@ -1,0 +1,156 @@
+/* caisson bundle: write the bundle that a run would have used, or check anybody's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "oci-spec/bundle.h"
+#include "oci-spec/spec_check.h"
+#include "shim/base/log.h"
+#include "shim/cli/cmd.h"
+#include "shim/task/config.h"
+#include "shim/task/job.h"
+#include "shim/task/jobspec.h"
+#include "shim/task/record.h"
+
+struct bundle {
+	char *output;
+	char *check;
+	bool help;
+};
+
+static const struct cs_opt rows[] = {
+	{ "output", 'o', CS_OPT_TEXT, offsetof(struct bundle, output), .arg = "DIR",
+	  .help = "directory to make: config.json and rootfs" },
+	{ "check", 0, CS_OPT_TEXT, offsetof(struct bundle, check), .arg = "DIR",
+	  .help = "check the bundle in DIR instead: every failure is a line, exit 1 when there is one" },
+	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct bundle, help), .help = "this text" },
+};
+static const size_t n_rows = CS_ARRAY_LEN(rows);
+
+/* --- writing ---------------------------------------------------------------------- */
+
+struct making {
+	struct cs_jobspec_plan plan;
+	struct cs_jobspec spec;
+};
+
+static int fill(int rootfs_fd, void *arg, const struct cs_json **config, struct cs_err *err)
+{
+	struct making *making = arg;
+	enum cs_start_kind kind;
+	char rootfs[64];
+
+	snprintf(rootfs, sizeof(rootfs), "/proc/self/fd/%d", rootfs_fd);
+	making->plan.rootfs_dir = rootfs;
+	if (cs_jobspec_make(&making->plan, &making->spec, &kind, err) < 0)
+		return -1;
+	*config = making->spec.config;
+	return 0;
+}
+
+static int write_bundle(const char *output, const struct cs_settings *s, const struct cs_config *config,
+			const struct cs_strv *args, struct cs_err *err)
+{
+	struct cs_cgroup_host host;
+	struct cs_engine engine = { 0 };
+	const char *forbidden[] = { s->state_dir, s->cache_dir, NULL };
+	const char *id = s->id ? s->id : "bundle";
+	char cgroups_path[CS_ID_MAX + 64];
+	struct making making = {
+		.plan = { .settings = s, .engine = &engine, .host = &host, .args = args, .id = id,
+			  .cgroups_path = cgroups_path, .root_path = "rootfs", .forbidden = forbidden },
+	};
+	int r;
+
+	if (s->writable_root_bytes)
+		return cs_fail(err, CS_UNSUPPORTED, 0, "--writable-root is an overlay that caisson run mounts: a bundle cannot hold it");
+	snprintf(cgroups_path, sizeof(cgroups_path), CS_CGROUP_PARENT "/%s", id);
+	if (cs_cgroup_host_read(&host, err) < 0 || cs_job_find_engine(s, config, &engine, err) < 0)
+		return -1;
+	r = cs_bundle_create(output, NULL, fill, &making, err);
+	for (size_t i = 0; r == 0 && i < making.spec.warnings.n; i++)
+		cs_log_warn("%s", making.spec.warnings.v[i]);
+	cs_jobspec_release(&making.spec);
+	cs_engine_release(&engine);
+	return r;
+}
+
+static int write_from_flags(int argc, char *const argv[], const struct cs_opt_set *own_set,
+			    const struct bundle *own, struct cs_err *err)
+{
+	struct cs_settings_tree tree;
+	struct cs_config config;
+	cs_auto(strv) args = CS_STRV_INIT;
+	int at, r;
+
+	if (cs_config_load(argc, argv, own_set, &config, &tree, &at, err) < 0)
+		return -1;
+	if (!own->output)
+		r = cs_fail(err, CS_INVALID, 0, "nothing to do: give --output DIR or --check DIR");
+	else if (at >= argc)
+		r = cs_fail(err, CS_INVALID, 0, "no command: caisson bundle -o DIR [FLAGS] -- COMMAND [ARGUMENTS]");
+	else if (cs_strv_add_all(&args, (const char *const *)(argv + at)) < 0)
+		r = cs_fail(err, CS_LIMIT, ENOMEM, "command");
+	else
+		r = write_bundle(own->output, &tree.values, &config, &args, err);
+	cs_settings_release(&tree);
+	cs_config_release(&config);
+	return r;
+}
+
+/* --- checking ------------------------------------------------------------------------ */
+
+static int check_bundle(const char *dir, int *ret_code, struct cs_err *err)
+{
+	cs_auto(strv) failures = CS_STRV_INIT;
+	cs_auto(buf) text = CS_BUF_INIT(1 << 20);
+	int n = cs_spec_check_bundle(dir, &failures, err);
+
+	if (n < 0)
+		return -1;
+	for (size_t i = 0; i < failures.n; i++)
+		cs_buf_addf(&text, "%s\n", failures.v[i]);
+	*ret_code = n > 0;
+	return cs_cmd_print(&text, err);
+}
+
+/* The value of --check when it stands among the flags: then no other flag matters. */
+static const char *find_check(int argc, char *const argv[])
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strncmp(argv[i], "--check=", 8) == 0)
+			return argv[i] + 8;
+		if (strcmp(argv[i], "--check") == 0)
+			return i + 1 < argc ? argv[i + 1] : NULL;
+	}
+	return NULL;
+}
+
+static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
+{
+	struct bundle own = { 0 };
+	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = &own };
+	cs_auto(buf) text = CS_BUF_INIT(256 * 1024);
+	const char *check = find_check(argc, argv);
+	int r;
+
+	*ret_code = 0;
+	if (cs_cmd_wants_help(argc, argv)) {
+		cs_cmd_help(&cs_cmd_bundle, &text);
+		return cs_cmd_print(&text, err);
+	}
+	r = check ? check_bundle(check, ret_code, err) : write_from_flags(argc, argv, &set, &own, err);
+	cs_opt_release(&set);
+	return r;
+}
+
+const struct cs_cmd cs_cmd_bundle = {
+	.name = "bundle",
+	.summary = "write the bundle that a run would use, or check one",
+	.usage = "-o DIR [FLAGS] [--] COMMAND [ARGUMENTS], or --check DIR",
+	.rows = rows,
+	.n_rows = &n_rows,
+	.settings = true,
+	.run = run,
+};

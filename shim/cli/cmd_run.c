@@ -1,0 +1,222 @@
+/* caisson run: one bounded job, from flags to exit code. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/base/file.h"
+#include "shim/base/log.h"
+#include "shim/cli/cmd.h"
+#include "shim/sys/signals.h"
+#include "shim/task/config.h"
+#include "shim/task/job.h"
+
+#define RECORD_MAX (64 << 20)
+#define TEXT_MAX (256 * 1024)
+
+struct run {
+	bool help;
+};
+
+static const struct cs_opt rows[] = {
+	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct run, help), .help = "this text" },
+};
+static const size_t n_rows = CS_ARRAY_LEN(rows);
+
+/* --- the record's way out -------------------------------------------------------- */
+
+/*
+ * Writes to a descriptor that may be a pipe whose reader is slow or stuck: in
+ * pieces that POLLOUT promises room for (pipe(7), PIPE_BUF), until nothing is
+ * taken for stall_ns.
+ */
+static int write_patiently(int fd, const char *data, size_t len, int64_t stall_ns)
+{
+	while (len > 0) {
+		struct pollfd p = { .fd = fd, .events = POLLOUT };
+		int n = poll(&p, 1, stall_ns >= CS_NSEC_PER_SEC * 3600 ? -1 : (int)(stall_ns / CS_NSEC_PER_MSEC));
+		ssize_t written;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ETIMEDOUT;
+		written = write(fd, data, CS_MIN(len, (size_t)PIPE_BUF));
+		if (written < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (written > 0) {
+			data += written;
+			len -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+/* The N of "fd:N", -1 when text is no such thing. */
+static int result_fd(const char *text)
+{
+	uint32_t fd;
+
+	if (strncmp(text, "fd:", 3) != 0 || cs_parse_u32(text + 3, &fd) < 0 || fd > INT32_MAX)
+		return -1;
+	return (int)fd;
+}
+
+/* Refuses a --result that could not be written at the end, before anything is run. */
+static int check_result_target(const char *result, struct cs_err *err)
+{
+	char dir[4096];
+	const char *slash;
+	int fd;
+
+	if (!result)
+		return 0;
+	if (strncmp(result, "fd:", 3) == 0) {
+		fd = result_fd(result);
+		if (fd < 0)
+			return cs_fail(err, CS_INVALID, 0, "--result: '%.64s' is no fd:N", result);
+		if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+			return cs_fail(err, CS_INVALID, 0, "--result: descriptor %d is not open for writing", fd);
+		return 0;
+	}
+	slash = strrchr(result, '/');
+	if (snprintf(dir, sizeof(dir), "%.*s", slash ? (int)CS_MAX(slash - result, 1) : 1, slash ? result : ".") >=
+	    (int)sizeof(dir))
+		return cs_fail(err, CS_INVALID, ENAMETOOLONG, "--result");
+	if (access(dir, W_OK | X_OK) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--result: directory '%s'", dir);
+	return 0;
+}
+
+static int write_record(const struct cs_settings *s, const struct cs_result *result, struct cs_err *err)
+{
+	cs_autojson struct cs_json *record = NULL;
+	cs_auto(buf) text = CS_BUF_INIT(RECORD_MAX);
+	int r = 0;
+
+	if (s->format != CS_FORMAT_JSON && !s->result)
+		return 0;
+	if (cs_result_json(result, &record, err) < 0 ||
+	    cs_json_write(record, CS_JSON_COMPACT, &text, err) < 0)
+		return -1;
+	cs_buf_addc(&text, '\n');
+	if (text.failed)
+		return cs_fail(err, CS_LIMIT, 0, "result record: it does not fit into memory");
+	if (s->result && strncmp(s->result, "fd:", 3) == 0)
+		r = write_patiently(result_fd(s->result), text.data, text.len, s->flush_timeout_ns);
+	else if (s->result)
+		r = cs_file_write_atomic(AT_FDCWD, s->result, text.data, text.len, 0644, false);
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "--result '%s'", s->result);
+	if (s->format == CS_FORMAT_JSON)
+		r = write_patiently(STDOUT_FILENO, text.data, text.len, s->flush_timeout_ns);
+	return r < 0 ? cs_fail(err, CS_IO, -r, "result record to stdout") : 0;
+}
+
+/* --- a person's view ----------------------------------------------------------------- */
+
+static void report(const struct cs_settings *s, const struct cs_result *result)
+{
+	cs_auto(buf) sentence = CS_BUF_INIT(4096);
+	bool people = s->format == CS_FORMAT_TEXT && !s->quiet;
+
+	cs_result_sentence(result, &sentence);
+	if (sentence.len > 0 && result->error[0])
+		cs_log_error("%s%s%s", sentence.data, result->engine_message[0] ? ": " : "",
+			     strstr(sentence.data, result->engine_message) ? "" : result->engine_message);
+	else if (sentence.len > 0 && people)
+		cs_log_error("%s", sentence.data);
+	for (size_t i = 0; people && i < result->warnings.n; i++)
+		cs_log_warn("%s", result->warnings.v[i]);
+	for (size_t i = 0; i < result->leftovers.n; i++)
+		cs_log_warn("left behind, 'caisson gc' tries again: %s", result->leftovers.v[i]);
+}
+
+static void set_log_level(const struct cs_settings *s)
+{
+	cs_log_setup(&(struct cs_log_config){
+		.program = "caisson",
+		.level = s->quiet ? CS_LOG_ERROR : s->verbose ? CS_LOG_DEBUG : CS_LOG_WARN,
+		.format = CS_LOG_TEXT,
+		.fd = STDERR_FILENO,
+	});
+}
+
+/* --- the walk ---------------------------------------------------------------------------- */
+
+static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
+
+	cs_settings_print(tree, &text);
+	return cs_cmd_print(&text, err);
+}
+
+static int run_job(struct cs_settings_tree *tree, const struct cs_config *config, char *const *args,
+		   int *ret_code, struct cs_err *err)
+{
+	struct cs_settings *s = &tree->values;
+	cs_auto(strv) command = CS_STRV_INIT;
+	struct cs_job_plan plan = { .settings = s, .config = config, .args = &command };
+	struct cs_result result;
+	int r;
+
+	if (cs_strv_add_all(&command, (const char *const *)args) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
+	if (check_result_target(s->result, err) < 0)
+		return -1;
+	cs_result_init(&result);
+	cs_job_run(&plan, &result);
+	report(s, &result);
+	*ret_code = cs_result_outward(&result);
+	r = write_record(s, &result, err);
+	cs_result_release(&result);
+	return r;
+}
+
+static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
+{
+	struct run own = { 0 };
+	const struct cs_opt_set own_set = { .rows = rows, .n = n_rows, .target = &own };
+	struct cs_settings_tree tree;
+	struct cs_config config;
+	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
+	sigset_t before;
+	int at, r;
+
+	*ret_code = 0;
+	if (cs_cmd_wants_help(argc, argv)) {
+		cs_cmd_help(&cs_cmd_run, &text);
+		return cs_cmd_print(&text, err);
+	}
+	/* blocked before anything is made, so that no signal finds us half way */
+	r = cs_signals_block(&before);
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "signals");
+	if (cs_config_load(argc, argv, &own_set, &config, &tree, &at, err) < 0)
+		return -1;
+	set_log_level(&tree.values);
+	if (tree.values.print_effective)
+		r = print_effective(&tree, err);
+	else if (at >= argc)
+		r = cs_fail(err, CS_INVALID, 0, "no command to run: caisson run [FLAGS] -- COMMAND [ARGUMENTS]");
+	else
+		r = run_job(&tree, &config, argv + at, ret_code, err);
+	cs_settings_release(&tree);
+	cs_config_release(&config);
+	return r;
+}
+
+const struct cs_cmd cs_cmd_run = {
+	.name = "run",
+	.summary = "run a command in a sandbox, under bounds, and remove everything",
+	.usage = "[FLAGS] [--] COMMAND [ARGUMENTS]",
+	.rows = rows,
+	.n_rows = &n_rows,
+	.settings = true,
+	.run = run,
+};

@@ -1,0 +1,74 @@
+#include "shim/cli/cmd.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/fd.h"
+#include "shim/base/parse.h"
+#include "shim/task/settings.h"
+
+static const struct cs_cmd *const cmds[] = {
+	&cs_cmd_run, &cs_cmd_ps, &cs_cmd_gc, &cs_cmd_check, &cs_cmd_bundle, &cs_cmd_help_row, &cs_cmd_version,
+};
+
+const struct cs_cmd *cs_cmd_at(size_t i)
+{
+	return i < CS_ARRAY_LEN(cmds) ? cmds[i] : NULL;
+}
+
+const struct cs_cmd *cs_cmd_by_name(const char *name)
+{
+	for (size_t i = 0; i < CS_ARRAY_LEN(cmds); i++)
+		if (strcmp(cmds[i]->name, name) == 0)
+			return cmds[i];
+	return NULL;
+}
+
+static void overview(struct cs_buf *out)
+{
+	cs_buf_adds(out, "Usage: caisson COMMAND [FLAGS] [--] [ARGUMENTS]\n\n"
+			 "Runs untrusted code through an OCI engine (runc, crun, gVisor's runsc) under bounds\n"
+			 "on output, time, processes, memory and disk, says truly how it ended, and leaves\n"
+			 "nothing behind.\n\nCommands:\n");
+	for (size_t i = 0; i < CS_ARRAY_LEN(cmds); i++)
+		cs_buf_addf(out, "  %-10s %s\n", cmds[i]->name, cmds[i]->summary);
+	cs_buf_adds(out, "\n'caisson help COMMAND' tells more of one. First steps: 'caisson check', then\n"
+			 "'caisson run -- sh -c \"id; exit 7\"'.\n");
+}
+
+void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out)
+{
+	const struct cs_opt_set settings = { .rows = cs_settings_rows, .n = cs_settings_n_rows };
+
+	if (!cmd) {
+		overview(out);
+		return;
+	}
+	cs_buf_addf(out, "Usage: caisson %s %s\n\n%c%s.\n", cmd->name, cmd->usage,
+		    cmd->summary[0] & ~0x20, cmd->summary + 1);
+	if (cmd->rows || cmd->settings)
+		cs_buf_adds(out, "\nFlags:\n");
+	if (cmd->rows) {
+		const struct cs_opt_set own = { .rows = cmd->rows, .n = *cmd->n_rows };
+
+		cs_opt_help(&own, out);
+	}
+	if (cmd->settings)
+		cs_opt_help(&settings, out);
+}
+
+bool cs_cmd_wants_help(int argc, char *const argv[])
+{
+	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+int cs_cmd_print(const struct cs_buf *text, struct cs_err *err)
+{
+	int r = text->failed ? -ENOMEM : cs_fd_write_all(STDOUT_FILENO, text->data ? text->data : "", text->len);
+
+	return r < 0 ? cs_fail(err, CS_IO, -r, "write to stdout") : 0;
+}

@@ -1,0 +1,54 @@
+/* caisson: the job runner. Picks a row, calls it, reports once. */
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/fd.h"
+#include "shim/base/log.h"
+#include "shim/base/parse.h"
+#include "shim/cli/cmd.h"
+
+/* What cannot be run because of how it was called: the code that docker run and env(1) use. */
+#define CANNOT_RUN 125
+
+static int unknown_command(const char *name)
+{
+	const char *nearest = NULL;
+	size_t best = 3;
+
+	for (size_t i = 0; cs_cmd_at(i); i++) {
+		size_t distance = cs_edit_distance(name, cs_cmd_at(i)->name, best);
+
+		if (distance < best) {
+			best = distance;
+			nearest = cs_cmd_at(i)->name;
+		}
+	}
+	if (nearest)
+		cs_log_error("unknown command '%.64s': did you mean '%s'?", name, nearest);
+	else
+		cs_log_error("unknown command '%.64s': see 'caisson help'", name);
+	return CANNOT_RUN;
+}
+
+int main(int argc, char *argv[])
+{
+	struct cs_err err = CS_ERR_INIT;
+	const struct cs_cmd *cmd;
+	int code = 0;
+
+	if (cs_fd_fill_stdio() < 0)
+		return CANNOT_RUN;
+	if (argc < 2 || cs_cmd_wants_help(argc, argv))
+		cmd = &cs_cmd_help_row;
+	else if (strcmp(argv[1], "--version") == 0)
+		cmd = &cs_cmd_version;
+	else
+		cmd = cs_cmd_by_name(argv[1]);
+	if (!cmd)
+		return unknown_command(argv[1]);
+	if (cmd->run(argc < 2 || argv[1][0] == '-' ? 1 : argc - 1, argc < 2 ? argv : argv + 1, &code, &err) < 0) {
+		cs_log_error("%s", err.text);
+		return cs_err_row(err.kind)->exit_code;
+	}
+	return code;
+}
