@@ -240,7 +240,7 @@ int cs_undo_push(struct cs_record *record, enum cs_undo_kind kind, const char *a
 	ssize_t at = add_line(record, '+', undo_words[kind], argument);
 
 	if (at < 0)
-		return cs_fail(err, CS_IO, (int)-at, "record: step '%s %s'", undo_words[kind], argument);
+		return cs_fail(err, CS_IO, (int)-at, "record: step '%s %.128s'", undo_words[kind], argument);
 	*ret_at = (size_t)at;
 	return 0;
 }

@@ -45,3 +45,8 @@ tests_fuzz_fuzz_engine_log_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_trace_LDADD = $(LIBS_ENGINE)
 tests_fuzz_fuzz_trace_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_config
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_config_LDADD = $(LIBS_TASK)
+tests_fuzz_fuzz_config_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)

@@ -1,0 +1,127 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/file.h"
+#include "shim/task/config.h"
+#include "tests/unit/unit.h"
+
+static struct cs_config config;
+static struct cs_settings_tree tree;
+static int operand;
+
+/* Lays flags over a file with the given text. */
+static int load(const char *text, const char *const *flags, struct cs_err *err)
+{
+	char path[] = "/tmp/caisson-test-config-XXXXXX";
+	int fd = mkstemp(path), argc = 0, r;
+	char *argv[16] = { NULL };
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	setenv("CAISSON_CONFIG", path, 1);
+	argv[argc++] = (char *)"run";
+	for (; flags && *flags; flags++)
+		argv[argc++] = (char *)*flags;
+	r = cs_config_load(argc, argv, NULL, &config, &tree, &operand, err);
+	unlink(path);
+	return r;
+}
+
+static void done(void)
+{
+	cs_settings_release(&tree);
+	cs_config_release(&config);
+}
+
+START_TEST(F049_flag_over_file_over_policy)
+{
+	static const char text[] = "{\"timeout\":\"20s\",\"memory\":\"128m\",\"policies\":"
+				   "{\"judge\":{\"timeout\":\"5s\",\"memory\":\"32m\",\"pidsLimit\":7}},\"policy\":\"judge\"}";
+	const char *const flags[] = { "--memory", "64m", "--", "true", NULL };
+	struct cs_err err = CS_ERR_INIT;
+
+	ck_ok(load(text, flags, &err), err);
+	ck_assert_uint_eq(tree.values.memory_bytes, 64 << 20);
+	ck_assert_int_eq(tree.values.timeout_ns, 20 * CS_NSEC_PER_SEC);
+	ck_assert_uint_eq(tree.values.pids, 7);
+	ck_assert_uint_eq(tree.values.millicpus, 1000); /* of strict, the base */
+	ck_assert_int_eq(operand, 4);
+	done();
+}
+END_TEST
+
+START_TEST(F049_lists_append_unless_emptied)
+{
+	static const char text[] = "{\"seccompAllow\":[\"io_uring_setup\"],\"env\":[\"A=1\"]}";
+	const char *const flags[] = { "--seccomp-allow=bpf", "-e", "=B=2", NULL };
+	struct cs_err err = CS_ERR_INIT;
+
+	ck_ok(load(text, flags, &err), err);
+	ck_assert_uint_eq(tree.values.seccomp_allow.n, 2);
+	ck_assert_str_eq(tree.values.seccomp_allow.v[1], "bpf");
+	ck_assert_uint_eq(tree.values.env.n, 1);
+	ck_assert_str_eq(tree.values.env.v[0], "B=2");
+	done();
+}
+END_TEST
+
+START_TEST(wrong_files_are_refused_and_named)
+{
+	static const struct {
+		const char *text, *part;
+	} rows[] = {
+		{ "{\"memroy\":\"1m\"}", "did you mean 'memory'" },
+		{ "{\"memory\":[\"1m\"]}", "key 'memory'" },
+		{ "{\"memory\":\"lots\"}", "size" },
+		{ "{\"volumes\":[1,{}]}", "list of strings" },
+		{ "[]", "object" },
+		{ "{\n \"memory\": }", "line 2" },
+		{ "{\"policies\":{\"p\":{\"timeoot\":\"1s\"}}}", "policy 'p'" },
+		{ "{\"policies\":{\"p\":3}}", "object" },
+		{ "{\"runtimes\":{\"r\":{\"args\":[]}}}", "'path' is missing" },
+		{ "{\"runtimes\":{\"r\":{\"path\":\"/x\",\"arg\":[]}}}", "unknown key 'arg'" },
+		{ "{\"policy\":\"nope\"}", "unknown policy 'nope'" },
+		{ "{\"policies\":{\"a\":{\"base\":\"b\"},\"b\":{\"base\":\"a\"}},\"policy\":\"a\"}", "circle" },
+	};
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++) {
+		struct cs_err err = CS_ERR_INIT;
+
+		ck_fails(load(rows[i].text, NULL, &err), err, rows[i].part);
+	}
+}
+END_TEST
+
+START_TEST(a_file_that_was_asked_for_must_be_there)
+{
+	char *const argv[] = { (char *)"run", (char *)"--config=/nonexistent/caisson.json", NULL };
+	struct cs_err err = CS_ERR_INIT;
+
+	unsetenv("CAISSON_CONFIG");
+	ck_fails(cs_config_load(2, argv, NULL, &config, &tree, &operand, &err), err, "/nonexistent");
+}
+END_TEST
+
+START_TEST(runtimes_are_found)
+{
+	static const char text[] = "{\"runtimes\":{\"g\":{\"path\":\"/opt/x\",\"engine\":\"runsc\",\"args\":[\"--a\"]}}}";
+	struct cs_runtime_def def;
+	struct cs_err err = CS_ERR_INIT;
+
+	ck_ok(load(text, NULL, &err), err);
+	ck_assert(cs_config_runtime(&config, "g", &def));
+	ck_assert_str_eq(def.path, "/opt/x");
+	ck_assert_str_eq(def.engine, "runsc");
+	ck_assert_uint_eq(cs_json_count(def.args), 1);
+	ck_assert(!cs_config_runtime(&config, "h", &def));
+	done();
+}
+END_TEST
+
+CS_UNIT_SUITE(config, F049_flag_over_file_over_policy, F049_lists_append_unless_emptied,
+	      wrong_files_are_refused_and_named, a_file_that_was_asked_for_must_be_there,
+	      runtimes_are_found)
