@@ -59,7 +59,8 @@ struct fixture {
 static void start(struct fixture *f)
 {
 	*f = (struct fixture){ 0 };
-	f->set = (struct cs_opt_set){ rows, CS_ARRAY_LEN(rows), &f->settings, f->origins };
+	f->set = (struct cs_opt_set){ .rows = rows, .n = CS_ARRAY_LEN(rows), .target = &f->settings,
+				     .origins = f->origins };
 }
 
 /* Parses words after a program's name. */
