@@ -54,7 +54,7 @@ struct cs_engine_kind {
 	const char *const *network_none_args; /* global, for a run without network */
 	const char *const *refused_args;   /* flags (without dashes) that switch limits off: not taken from a caller */
 	const char *help_arg;              /* prints the global flags */
-	const char *version_prefix;        /* what stands before the version in the first line of `--version` */
+	const char *version_prefix;        /* what stands before the version in the first line of `--version`, without " :" */
 	const char *install;               /* what to do when it is missing */
 	const char *known_bad;             /* holes of old versions and how to probe for them (distributions mend without a new number), or NULL */
 };

@@ -95,8 +95,10 @@ static int fail_status(const struct cs_engine_call *call, int status, struct cs_
 		return cs_fail(err, CS_ENGINE, 0, "%s %s: killed by signal %d%s%s",
 			       call->engine->kind->name, cs_verb_word(call->verb), WTERMSIG(status),
 			       name ? " " : "", name ? name : "");
-	return cs_fail(err, CS_ENGINE, 0, "%s %s: ended with status %d and said nothing",
-		       call->engine->kind->name, cs_verb_word(call->verb), WEXITSTATUS(status));
+	/* what it said on the caller's own descriptors is the caller's to read */
+	return cs_fail(err, CS_ENGINE, 0, "%s %s: ended with status %d and %s",
+		       call->engine->kind->name, cs_verb_word(call->verb), WEXITSTATUS(status),
+		       call->stdio ? "logged nothing" : "said nothing");
 }
 
 static int judge(const struct cs_engine_call *call, const struct cs__run_result *run, off_t log_from,

@@ -50,7 +50,7 @@ static int ask(struct cs_loop *loop, const char *path, const char *arg, struct c
 	return 0;
 }
 
-/* The word behind `prefix`, when text starts with that. */
+/* The word behind `prefix`, when text starts with that: "runc version 1.1.5", "youki version: 0.5.5", "kata-runtime  : 1.12". */
 static bool version_of(const char *text, const char *prefix, char *ret, size_t size)
 {
 	size_t n = 0;
@@ -58,6 +58,7 @@ static bool version_of(const char *text, const char *prefix, char *ret, size_t s
 	if (!text || strncmp(text, prefix, strlen(prefix)) != 0)
 		return false;
 	text += strlen(prefix);
+	text += strspn(text, " :");
 	while (n + 1 < size && text[n] > ' ' && text[n] < 0x7f) {
 		ret[n] = text[n];
 		n++;

@@ -323,7 +323,7 @@ static void verb_version(const struct call *call)
 	const char *base = strrchr(call->binary, '/'), *version = script_get(&call->script, "version");
 	const struct cs_engine_kind *kind = cs_engine_kind_by_name(base ? base + 1 : call->binary);
 
-	printf("%s%s\n", (kind ? kind : cs_engine_kind_by_name("runc"))->version_prefix, version ? version : "99.0-fake");
+	printf("%s %s\n", (kind ? kind : cs_engine_kind_by_name("runc"))->version_prefix, version ? version : "99.0-fake");
 }
 
 static void verb_flags(const struct call *call)
