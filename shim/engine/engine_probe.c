@@ -155,13 +155,14 @@ static uint64_t hash(const struct identity *identity)
 {
 	const uint64_t numbers[] = { identity->st.st_dev, identity->st.st_ino,
 				     (uint64_t)identity->st.st_size, (uint64_t)mtime_ns(&identity->st) };
-	const unsigned char *bytes = (const unsigned char *)numbers;
 	uint64_t h = UINT64_C(14695981039346656037);
 
 	for (const char *p = identity->path; *p != '\0'; p++)
 		h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
-	for (size_t i = 0; i < sizeof(numbers); i++)
-		h = (h ^ bytes[i]) * UINT64_C(1099511628211);
+	for (size_t i = 0; i < CS_ARRAY_LEN(numbers); i++) {
+		for (int shift = 0; shift < 64; shift += 8)
+			h = (h ^ (numbers[i] >> shift & 0xff)) * UINT64_C(1099511628211);
+	}
 	return h;
 }
 

@@ -119,7 +119,7 @@ void cs_drain_stop(struct cs_drain *drain);
 /* Nothing in the source at this moment, and no EOF: true when a read would block. */
 bool cs_drain_is_idle(const struct cs_drain *drain);
 
-/* The sink takes nothing for now, and there is something for it. */
+/* The sink takes nothing at this moment, and there is something for it. */
 bool cs_drain_is_blocked(const struct cs_drain *drain);
 
 bool cs_drain_at_eof(const struct cs_drain *drain);
