@@ -211,14 +211,46 @@ static enum rank read_line(struct span line, struct cs_buf *out)
 	return rank_of_text(line);
 }
 
+/* Where the JSON object that text begins with is closed; 0 when it is not, or is none. */
+static size_t object_len(struct span text)
+{
+	bool quoted = false;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < text.len && text.at[0] == '{'; i++) {
+		char c = text.at[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && c == '{')
+			depth++;
+		else if (!quoted && c == '}' && --depth == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* The next piece of a log: a line, or one of the objects that runsc writes behind each other in a line. */
+static struct span next_piece(const char *log, size_t len)
+{
+	const char *end = memchr(log, '\n', len);
+	struct span line = { log, end ? (size_t)(end - log) : len };
+	size_t object = object_len(line);
+
+	if (object > 0)
+		line.len = object;
+	return line;
+}
+
 int cs_engine_log_message(const char *log, size_t len, struct cs_buf *out)
 {
 	struct span best = { NULL, 0 };
 	enum rank best_rank = RANK_NONE;
 
 	for (size_t i = 0; i < len;) {
-		const char *end = memchr(log + i, '\n', len - i);
-		struct span line = { log + i, end ? (size_t)(end - log) - i : len - i };
+		struct span line = next_piece(log + i, len - i);
 		enum rank rank = read_line(line, NULL);
 
 		/* of a crash the first line tells the cause, of errors the last one */
@@ -226,7 +258,7 @@ int cs_engine_log_message(const char *log, size_t len, struct cs_buf *out)
 			best = line;
 			best_rank = rank;
 		}
-		i += line.len + 1;
+		i += line.len + (i + line.len < len && log[i + line.len] == '\n');
 	}
 	if (best_rank == RANK_NONE)
 		return -ENODATA;

@@ -31,6 +31,9 @@ START_TEST(json_lines_of_the_engines)
 	says_text("{\"level\":\"error\",\"msg\":\"one\"}\n{\"level\":\"err", "one");
 	/* without the final newline */
 	says_text("{\"level\":\"fatal\",\"msg\":\"one\"}", "one");
+	/* runsc ends no line */
+	says_text("{\"msg\":\"one\",\"level\":\"error\"}{\"msg\":\"t\\\"}{\",\"level\":\"error\"}", "t\"}{");
+	says_text("{\"msg\":\"one\",\"level\":\"error\"}{\"msg\":\"two\",\"level\":\"warning\"}\n{\"cut", "one");
 	/* nothing better */
 	says_text("{\"level\":\"warning\",\"msg\":\"lonely\"}\n", "lonely");
 }
