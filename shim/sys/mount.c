@@ -31,10 +31,9 @@ int cs_mount_new_namespace(struct cs_err *err)
 	return 0;
 }
 
-int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_t mode, bool noexec,
-		   struct cs_err *err)
+int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_t mode,
+		   unsigned long flags, struct cs_err *err)
 {
-	unsigned long flags = MS_NOSUID | MS_NODEV | (noexec ? MS_NOEXEC : 0);
 	cs_auto(buf) options = CS_BUF_INIT(256);
 
 	cs_buf_addf(&options, "mode=%04o", (unsigned)(mode & 07777));

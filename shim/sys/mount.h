@@ -8,7 +8,6 @@
 #ifndef CS_SYS_MOUNT_H
 #define CS_SYS_MOUNT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,11 +21,11 @@ int cs_mount_new_namespace(struct cs_err *err);
 
 /*
  * A tmpfs at path (a directory; the last link is followed) with a size and
- * inode limit (0: none given, so the kernel's half of memory), mode,
- * nosuid,nodev; noexec when asked. tmpfs(5).
+ * inode limit (0: none given, so the kernel's half of memory), mode, and
+ * flags of mount(2) such as MS_NOSUID | MS_NODEV. tmpfs(5).
  */
-int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_t mode, bool noexec,
-		   struct cs_err *err);
+int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_t mode,
+		   unsigned long flags, struct cs_err *err);
 
 /*
  * Overlay at path, nodev: one lower, upper and work (overlayfs.rst; upper and

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -139,8 +140,11 @@ static int make_namespace(struct job *job, struct cs_err *err)
 		return -1;
 	if (cs_mount_new_namespace(err) < 0)
 		return -1;
-	/* 0711: with --userns the container's own root has to pass through it */
-	if (cs_mount_tmpfs(private, PRIVATE_BYTES, PRIVATE_INODES, 0711, false, err) < 0)
+	/*
+	 * 0711: with --userns the container's own root has to pass through it. A user namespace may not take flags
+	 * away either (mount_namespaces(7), locked mounts), and runsc mounts the root again without these.
+	 */
+	if (cs_mount_tmpfs(private, PRIVATE_BYTES, PRIVATE_INODES, 0711, job->s->userns ? 0 : MS_NOSUID | MS_NODEV, err) < 0)
 		return -1;
 	if (job->engine.kind->hide_unified && job->host.layout == CS_CGROUP_HYBRID) {
 		if (cs_mount_hide_unified(err) < 0)
@@ -162,7 +166,7 @@ static int make_writable_root(struct job *job, struct cs_err *err)
 	for (size_t i = 0; i < CS_ARRAY_LEN(paths); i++) {
 		if (mkdir(paths[i], 0755) < 0)
 			return cs_fail(err, CS_IO, errno, "--writable-root: '%s'", paths[i]);
-		if (i == 0 && cs_mount_tmpfs(layers, job->s->writable_root_bytes, 0, 0755, false, err) < 0)
+		if (i == 0 && cs_mount_tmpfs(layers, job->s->writable_root_bytes, 0, 0755, MS_NOSUID | MS_NODEV, err) < 0)
 			return cs_wrap(err, "--writable-root");
 	}
 	if (cs_mount_overlay(job->places.rootfs, job->spec.lower, upper, work, err) < 0)
