@@ -125,9 +125,10 @@ static void report(const struct cs_settings *s, const struct cs_result *result)
 	bool people = s->format == CS_FORMAT_TEXT && !s->quiet;
 
 	cs_result_sentence(result, &sentence);
-	if (sentence.len > 0 && result->error[0])
-		cs_log_error("%s%s%s", sentence.data, result->engine_message[0] ? ": " : "",
-			     strstr(sentence.data, result->engine_message) ? "" : result->engine_message);
+	if (sentence.len > 0 && result->error[0] && strstr(sentence.data, result->engine_message))
+		cs_log_error("%s", sentence.data);
+	else if (sentence.len > 0 && result->error[0])
+		cs_log_error("%s: %s", sentence.data, result->engine_message);
 	else if (sentence.len > 0 && people)
 		cs_log_error("%s", sentence.data);
 	for (size_t i = 0; people && i < result->warnings.n; i++)
