@@ -247,6 +247,40 @@ gone() {
     return 1
 }
 
+# --- the result record ------------------------------------------------------------------------------------------------
+
+# job ENGINE FLAGS... [-- COMMAND...]: run, with that engine and the record in $T/record
+job() {
+    rm -f "$T/record"
+    _engine=$(engine_path "$1")
+    shift
+    run "$CAISSON" run --runtime "$_engine" --result "$T/record" "$@"
+}
+
+# field NAME [FILE]: one value of a record (that of job); OBJECT.KEY for a key that several objects have. Strings come
+# without quotes, arrays with their brackets; "missing" if there is none. Not for what may hold any text (stdout.data).
+field() {
+    _json=
+    { read -r _json <"${2:-$T/record}"; } 2>/dev/null
+    case $1 in
+    *.*)
+        case $_json in *"\"${1%%.*}\":{"*) _json=${_json#*"\"${1%%.*}\":{"} && _json=${_json%%\}*} ;; *) _json= ;; esac
+        ;;
+    esac
+    case $_json in
+    *"\"${1##*.}\":"*) _json=${_json#*"\"${1##*.}\":"} ;;
+    *) echo missing && return ;;
+    esac
+    case $_json in
+    \"*) _json=${_json#\"} && echo "${_json%%\"*}" ;;
+    \[*) echo "${_json%%]*}]" ;;
+    *) echo "${_json%%[,\}]*}" ;;
+    esac
+}
+
+# ended REASON EXITCODE SIGNAL OUTWARD DESC: the record of the last job, and its status
+ended() { is "$(field reason) $(field exitCode) $(field signal) $(field outwardCode) $rc" "$1 $2 $3 $4 $4" "$5"; }
+
 # --- engines ----------------------------------------------------------------------------------------------------------
 
 # engine_path NAME: what to pass to --runtime
