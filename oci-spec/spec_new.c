@@ -346,6 +346,22 @@ static struct cs_json *linux_of(const struct cs_spec_plan *plan)
 	return finish(&linux_, bad);
 }
 
+static int put_annotations(struct cs_json *config, const struct cs_strv *annotations)
+{
+	cs_autojson struct cs_json *object = cs_json_new_object();
+
+	for (size_t i = 0; i < annotations->n; i++) {
+		const char *text = annotations->v[i];
+		size_t len = strcspn(text, "=");
+		cs_autofree char *key = strndup(text, len);
+
+		if (!key ||
+		    cs_json_put(object, key, cs_json_new_string(text + len + (text[len] == '='))))
+			return -1;
+	}
+	return cs_json_put(config, "annotations", cs_take_ptr(&object));
+}
+
 int cs_spec_new(const struct cs_spec_plan *plan, struct cs_json **ret, struct cs_err *err)
 {
 	cs_autojson struct cs_json *config = cs_json_new_object();
@@ -356,6 +372,7 @@ int cs_spec_new(const struct cs_spec_plan *plan, struct cs_json **ret, struct cs
 	    (plan->hostname &&
 	     cs_json_put(config, "hostname", cs_json_new_string(plan->hostname))) ||
 	    cs_json_put(config, "mounts", mounts_of(plan)) ||
+	    (plan->annotations && put_annotations(config, plan->annotations) < 0) ||
 	    cs_json_put(config, "linux", linux_of(plan)))
 		return cs_fail(err, CS_LIMIT, 0, "config.json: out of memory");
 	*ret = cs_take_ptr(&config);

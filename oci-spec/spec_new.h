@@ -77,6 +77,8 @@ struct cs_spec_plan {
 	size_t n_rlimits;
 	struct cs_json *seccomp;           /* borrowed, copied; NULL: no linux.seccomp */
 
+	const struct cs_strv *annotations; /* KEY=VALUE, the first = divides; NULL: none */
+
 	const char *cgroups_path;
 	uint64_t memory_bytes;
 	uint64_t memory_swap_bytes;        /* memory + swap, as the spec counts */

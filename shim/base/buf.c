@@ -167,6 +167,31 @@ int cs_buf_add_json_escaped(struct cs_buf *buf, const char *data, size_t len)
 	return buf->failed ? -ENOSPC : 0;
 }
 
+int cs_buf_add_base64(struct cs_buf *buf, const void *data, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = data;
+	size_t before = buf->len;
+
+	for (; len > 0; p += CS_MIN(len, (size_t)3), len -= CS_MIN(len, (size_t)3)) {
+		unsigned bits = (unsigned)p[0] << 16 | (len > 1 ? (unsigned)p[1] << 8 : 0) |
+				(len > 2 ? p[2] : 0);
+		const char quad[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
+				       len > 1 ? digits[bits >> 6 & 63] : '=',
+				       len > 2 ? digits[bits & 63] : '=' };
+		int r = cs_buf_add(buf, quad, sizeof(quad));
+
+		if (r < 0) {
+			buf->len = before;
+			if (buf->data)
+				buf->data[before] = '\0';
+			return r;
+		}
+	}
+	return 0;
+}
+
 char *cs_buf_take(struct cs_buf *buf)
 {
 	char *data;

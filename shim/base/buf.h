@@ -45,6 +45,9 @@ int cs_buf_addf(struct cs_buf *buf, const char *fmt, ...) CS_PRINTF(2, 3);
  */
 int cs_buf_add_json_escaped(struct cs_buf *buf, const char *data, size_t len);
 
+/* Adds the bytes in base64, padded (RFC 4648, section 4). */
+int cs_buf_add_base64(struct cs_buf *buf, const void *data, size_t len);
+
 /* The content as a string that the caller frees; buf is empty afterwards. NULL when failed or out of memory. */
 char *cs_buf_take(struct cs_buf *buf);
 

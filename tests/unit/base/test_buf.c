@@ -193,6 +193,36 @@ START_TEST(overlong_forms_are_none)
 }
 END_TEST
 
+START_TEST(base64_of_the_rfc)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "", "" },
+		{ "f", "Zg==" },
+		{ "fo", "Zm8=" },
+		{ "foo", "Zm9v" },
+		{ "foob", "Zm9vYg==" },
+		{ "fooba", "Zm9vYmE=" },
+		{ "foobar", "Zm9vYmFy" },
+		{ "\xfb\xff\xfe", "+//+" },
+	};
+	cs_auto(buf) small = CS_BUF_INIT(6);
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++) {
+		cs_auto(buf) buf = CS_BUF_INIT(64);
+
+		ck_assert_int_eq(cs_buf_adds(&buf, "x"), 0);
+		ck_assert_int_eq(cs_buf_add_base64(&buf, rows[i].in, strlen(rows[i].in)), 0);
+		ck_assert_str_eq(buf.data + 1, rows[i].out);
+	}
+	ck_assert_int_eq(cs_buf_adds(&small, "x"), 0);
+	ck_assert_int_eq(cs_buf_add_base64(&small, "foobar", 6), -ENOSPC);
+	ck_assert_str_eq(small.data, "x");
+	ck_assert(small.failed);
+}
+END_TEST
+
 CS_UNIT_SUITE(buf, pieces_join_and_stay_terminated, growth_keeps_the_content,
 	      nothing_passes_the_cap, huge_lengths_do_not_wrap, a_cap_of_nothing, taking_empties,
-	      json_escapes, every_code_point_is_known, overlong_forms_are_none)
+	      json_escapes, base64_of_the_rfc, every_code_point_is_known, overlong_forms_are_none)

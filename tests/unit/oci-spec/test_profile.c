@@ -1,6 +1,14 @@
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "oci-spec/profile.h"
@@ -153,64 +161,112 @@ START_TEST(the_default_allows_programs_and_no_more)
 END_TEST
 
 /* libseccomp takes all of it: no rule contradicts another, on any of the architectures. */
-START_TEST(libseccomp_takes_the_default)
+START_TEST(the_default_compiles)
 {
-	static const struct {
-		const char *word;
-		enum scmp_compare op;
-	} ops[] = {
-		{ "SCMP_CMP_EQ", SCMP_CMP_EQ },
-		{ "SCMP_CMP_GT", SCMP_CMP_GT },
-		{ "SCMP_CMP_MASKED_EQ", SCMP_CMP_MASKED_EQ },
+	cs_autojson struct cs_json *plain = built_in(NULL, NULL);
+	cs_autojson struct cs_json *wide =
+		built_in((const char *[]){ "socketcall", "keyctl", NULL },
+			 (const char *[]){ "CAP_SYS_ADMIN", NULL });
+	cs_auto(buf) of_plain = CS_BUF_INIT(1 << 20), of_wide = CS_BUF_INIT(1 << 20);
+	struct cs_err err = CS_ERR_INIT;
+
+	ck_ok(cs_profile_compile(plain, &of_plain, &err), err);
+	ck_ok(cs_profile_compile(wide, &of_wide, &err), err);
+	ck_assert_uint_eq(of_plain.len % sizeof(struct sock_filter), 0);
+	ck_assert_uint_gt(of_plain.len / sizeof(struct sock_filter), 100);
+	ck_assert_uint_le(of_plain.len / sizeof(struct sock_filter), BPF_MAXINSNS);
+}
+END_TEST
+
+/* --- what the compiled default does: run by the kernel, in a child --------------------------- */
+
+static int in_force_child(const struct cs_buf *bpf)
+{
+	const struct sock_fprog program = {
+		.len = (unsigned short)(bpf->len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(void *)bpf->data,
 	};
+	int status;
+
+#define ERRNO_OF(number, ...) (syscall(number, __VA_ARGS__) < 0 ? errno : 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 1;
+	if (ERRNO_OF(SYS_clone3, NULL, 0) != ENOSYS || ERRNO_OF(9999, 0) != ENOSYS)
+		return 2;
+	if (ERRNO_OF(SYS_mount, NULL, NULL, NULL, 0, NULL) != EPERM ||
+	    ERRNO_OF(SYS_unshare, CLONE_NEWUSER) != EPERM ||
+	    ERRNO_OF(SYS_keyctl, 0, 0, 0, 0, 0) != EPERM || ERRNO_OF(SYS_bpf, 0, NULL, 0) != EPERM)
+		return 3;
+	if (ERRNO_OF(SYS_clone, CLONE_NEWNS | SIGCHLD, NULL, NULL, NULL, NULL) != EPERM)
+		return 4;
+	if (ERRNO_OF(SYS_socket, AF_ALG, SOCK_SEQPACKET, 0) != EAFNOSUPPORT ||
+	    ERRNO_OF(SYS_socket, AF_UNIX, SOCK_STREAM, 0) != 0)
+		return 5;
+	if (ERRNO_OF(SYS_personality, 0xffffffff) != 0)
+		return 6;
+	pid_t pid = fork(); /* by clone without namespaces */
+	if (pid < 0)
+		return 7;
+	if (pid == 0)
+		_exit(42);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+		return 8;
+	return 0;
+}
+
+START_TEST(the_default_in_force)
+{
 	cs_autojson struct cs_json *profile = built_in(NULL, NULL);
-	const struct cs_json *arches = cs_json_member(profile, "architectures");
-	const struct cs_json *rules = cs_json_member(profile, "syscalls");
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+	cs_auto(buf) bpf = CS_BUF_INIT(1 << 20);
+	struct cs_err err = CS_ERR_INIT;
+	int status;
+	pid_t pid;
 
-	for (size_t i = 0; i < cs_json_count(arches); i++) {
-		const char *arch = cs_json_string(cs_json_at(arches, i));
-		char lower[32] = "";
+	ck_ok(cs_profile_compile(profile, &bpf, &err), err);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		_exit(in_force_child(&bpf));
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status));
+	ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
 
-		ck_assert(cs_profile_arch_known(arch));
-		for (size_t k = 0; arch[10 + k]; k++)
-			lower[k] = (char)(arch[10 + k] |
-					  ('A' <= arch[10 + k] && arch[10 + k] <= 'Z' ? 0x20 : 0));
-		if (seccomp_arch_exist(filter, seccomp_arch_resolve_name(lower)) < 0)
-			ck_assert_int_eq(seccomp_arch_add(filter, seccomp_arch_resolve_name(lower)),
-					 0);
-	}
-	for (size_t i = 0; i < cs_json_count(rules); i++) {
-		const struct cs_json *rule = cs_json_at(rules, i);
-		const struct cs_json *arg = cs_json_at(cs_json_member(rule, "args"), 0);
-		bool allow = strcmp(cs_json_string(cs_json_member(rule, "action")),
-				    "SCMP_ACT_ALLOW") == 0;
-		uint64_t errnum = 0, index = 0, value = 0, value_two = 0;
-		struct scmp_arg_cmp cmp = { 0 };
-		cs_auto(strv) names = CS_STRV_INIT;
+static const struct {
+	const char *text;
+	enum cs_err_kind kind;
+	const char *part;
+} uncompilable[] = {
+	{ "{\"defaultAction\":\"SCMP_ACT_NOTIFY\"}", CS_UNSUPPORTED, "SCMP_ACT_NOTIFY" },
+	{ "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"flags\":[\"SECCOMP_FILTER_FLAG_LOG\"]}",
+	  CS_UNSUPPORTED, "flags" },
+	{ "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"listenerPath\":\"/s\"}", CS_UNSUPPORTED,
+	  "listeners" },
+	{ "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"defaultErrnoRet\":65536}", CS_INVALID,
+	  "defaultErrnoRet" },
+	{ "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"architectures\":[\"SCMP_ARCH_ABACUS\"]}",
+	  CS_INVALID, "SCMP_ARCH_ABACUS" },
+	{ "{\"defaultAction\":\"SCMP_ACT_ALLOW\",\"syscalls\":["
+	  "{\"names\":[\"read\"],\"action\":\"SCMP_ACT_KILL\","
+	  "\"args\":[{\"index\":0,\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]},"
+	  "{\"names\":[\"read\"],\"action\":\"SCMP_ACT_TRAP\","
+	  "\"args\":[{\"index\":0,\"value\":1,\"op\":\"SCMP_CMP_EQ\"}]}]}",
+	  CS_INVALID, "syscalls.1: read" },
+};
 
-		cs_json_get_u64(cs_json_member(rule, "errnoRet"), &errnum);
-		if (arg) {
-			cs_json_get_u64(cs_json_member(arg, "index"), &index);
-			cs_json_get_u64(cs_json_member(arg, "value"), &value);
-			cs_json_get_u64(cs_json_member(arg, "valueTwo"), &value_two);
-			cmp = (struct scmp_arg_cmp){ (unsigned)index, 0, value, value_two };
-			for (size_t k = 0; k < CS_ARRAY_LEN(ops); k++)
-				if (strcmp(ops[k].word,
-					   cs_json_string(cs_json_member(arg, "op"))) == 0)
-					cmp.op = ops[k].op;
-			ck_assert_int_ne(cmp.op, 0);
-		}
-		ck_assert_int_eq(cs_json_get_strv(cs_json_member(rule, "names"), &names), 0);
-		for (size_t k = 0; k < names.n; k++) {
-			int r = seccomp_rule_add_array(
-				filter, allow ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO((uint16_t)errnum),
-				seccomp_syscall_resolve_name(names.v[k]), arg ? 1 : 0, &cmp);
+START_TEST(what_does_not_compile_is_named)
+{
+	cs_autojson struct cs_json *profile = NULL;
+	cs_auto(buf) bpf = CS_BUF_INIT(1 << 20);
+	struct cs_err err = CS_ERR_INIT;
 
-			ck_assert_msg(r == 0, "%s: %s", names.v[k], strerror(-r));
-		}
-	}
-	seccomp_release(filter);
+	ck_ok(cs_json_parse(uncompilable[_i].text, strlen(uncompilable[_i].text), "test", &profile,
+			    &err),
+	      err);
+	ck_fails(cs_profile_compile(profile, &bpf, &err), err, uncompilable[_i].part);
+	ck_assert_int_eq(err.kind, uncompilable[_i].kind);
 }
 END_TEST
 
@@ -438,12 +494,19 @@ Suite *suite_profile(void);
 Suite *suite_profile(void)
 {
 	const TTest *const tests[] = {
-		rows_are_sorted_and_unique,       filters_belong_to_rows,
-		capabilities_open_what_is_denied, every_call_up_to_linux_6_7_has_a_row,
-		what_engines_need_is_allowed,     the_default_allows_programs_and_no_more,
-		libseccomp_takes_the_default,     allow_and_capabilities_add,
-		unknown_names_name_the_nearest,   the_form_of_the_spec,
-		the_form_that_is_shipped,         allow_takes_a_name_out_of_every_rule,
+		rows_are_sorted_and_unique,
+		filters_belong_to_rows,
+		capabilities_open_what_is_denied,
+		every_call_up_to_linux_6_7_has_a_row,
+		what_engines_need_is_allowed,
+		the_default_allows_programs_and_no_more,
+		the_default_compiles,
+		the_default_in_force,
+		allow_and_capabilities_add,
+		unknown_names_name_the_nearest,
+		the_form_of_the_spec,
+		the_form_that_is_shipped,
+		allow_takes_a_name_out_of_every_rule,
 		a_missing_file_is_not_found,
 	};
 	Suite *suite = suite_create("profile");
@@ -452,6 +515,7 @@ Suite *suite_profile(void)
 	for (size_t i = 0; i < CS_ARRAY_LEN(tests); i++)
 		tcase_add_test(cases, tests[i]);
 	tcase_add_loop_test(cases, bad_files_are_named, 0, CS_ARRAY_LEN(bad));
+	tcase_add_loop_test(cases, what_does_not_compile_is_named, 0, CS_ARRAY_LEN(uncompilable));
 	suite_add_tcase(suite, cases);
 	return suite;
 }

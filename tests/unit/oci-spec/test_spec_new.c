@@ -88,6 +88,7 @@ START_TEST(everything_asked_for)
 		{ "/usr", "bind", "/usr", "rbind,rro" },
 		{ "/scratch", "tmpfs", "tmpfs", "nosuid,nodev,size=1048576" },
 	};
+	cs_auto(strv) annotations = words((const char *[]){ "io.example.key=a=b", "empty=", NULL });
 	cs_autojson struct cs_json *seccomp = cs_json_new_object();
 	struct cs_spec_plan plan = strict_plan(&args, NULL);
 
@@ -105,6 +106,7 @@ START_TEST(everything_asked_for)
 	plan.seccomp = seccomp;
 	plan.cpuset_cpus = "0-1";
 	plan.oom_group = true;
+	plan.annotations = &annotations;
 	check_golden(&plan, "full.json");
 }
 END_TEST
