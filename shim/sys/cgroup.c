@@ -210,6 +210,16 @@ int cs_cgroup_leave_cell(const struct cs_cgroup_host *host)
 
 /* --- where a process is ------------------------------------------------- */
 
+/*
+ * The bare v2 tree of a hybrid host: it limits nothing, runc goes there and
+ * crun and runsc do not, so a group of that name may be another engine's rest.
+ */
+static bool limits_nothing(const struct cs_cgroup *cgroup, const struct cs_cgroup_dir *dir)
+{
+	return cgroup->layout == CS_CGROUP_HYBRID && dir->mount.v2 && cgroup->n > 1 &&
+	       strcmp(dir->mount.controllers, ",") == 0;
+}
+
 int cs_cgroup_holds_in(const struct cs_cgroup *cgroup, pid_t pid, bool any)
 {
 	cs_auto(buf) text = CS_BUF_INIT(CS_CGROUP_TEXT_MAX);
@@ -221,10 +231,11 @@ int cs_cgroup_holds_in(const struct cs_cgroup *cgroup, pid_t pid, bool any)
 	if (text.len == 0)
 		return -ESRCH;
 	for (size_t i = 0; i < cgroup->n; i++) {
-		bool in = cs_cgroup_text_path(text.data, &cgroup->dirs[i].mount, path, sizeof(path)) &&
+		const struct cs_cgroup_dir *dir = &cgroup->dirs[i];
+		bool in = cs_cgroup_text_path(text.data, &dir->mount, path, sizeof(path)) &&
 			  cs_mountinfo_is_below(path, cgroup->path);
 
-		if (in == any)
+		if (in == any && (any || !limits_nothing(cgroup, dir)))
 			return any;
 	}
 	return !any;

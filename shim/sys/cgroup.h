@@ -106,8 +106,9 @@ int cs_cgroup_leave_cell(const struct cs_cgroup_host *host);
 
 /*
  * Is pid in the group (itself or below), in every hierarchy that the group
- * has? 0, 1, -ESRCH, -errno. Reads /proc/PID/cgroup: of a zombie v1 no longer
- * says it (0), v2 does until the group is removed.
+ * has (the bare v2 tree of hybrid hosts aside)? 0, 1, -ESRCH, -errno. Reads
+ * /proc/PID/cgroup: of a zombie v1 no longer says it (0), v2 does until the
+ * group is removed.
  */
 int cs_cgroup_holds(const struct cs_cgroup *cgroup, pid_t pid);
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,14 +84,16 @@ static void case_kill(void)
 	struct cs_cgroup *cgroup = t_open_group(path);
 	pid_t pids[3] = { t_start_in(leaf, t_sleep_for_ever), t_start_in(deeper, t_sleep_for_ever),
 			  t_start_in(deeper, t_sleep_for_ever) };
-	int64_t before;
+	int64_t before, took;
 
 	need(strncmp(deeper, middle, strlen(middle)) == 0);
 	need(kill(pids[1], SIGSTOP) == 0);
 	need_int(cs_cgroup_freeze(cgroup, true, t_in_s(2)), 0);
 	before = cs_clock_now_ns();
 	need_int(cs_cgroup_kill(cgroup, t_in_s(5)), 0);
-	need(cs_clock_now_ns() - before < t_scaled_ns(200 * CS_NSEC_PER_MSEC));
+	took = cs_clock_now_ns() - before;
+	fprintf(stderr, "frozen, stopped, sleeping: empty after %lld us\n", (long long)(took / 1000));
+	need(took < t_scaled_ns(200 * CS_NSEC_PER_MSEC));
 	need_int(cs_cgroup_is_empty(cgroup), 1);
 	for (size_t i = 0; i < CS_ARRAY_LEN(pids); i++)
 		need(WTERMSIG(t_wait_for(pids[i])) == SIGKILL);
@@ -139,16 +142,17 @@ static void fork_bomb(void)
 	}
 }
 
-static void case_kill_fork_bomb(void)
+/* 60 processes that fork as fast as they can, ended through what `hierarchies` offers. */
+static void end_bomb(const struct cs_cgroup_host *hierarchies, const char *path)
 {
-	const char *path = t_make("/bomb", false);
-	struct cs_cgroup *cgroup = t_open_group(path);
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_cgroup *all = t_open_group(path), *cgroup;
 	pid_t pids[80], pid;
 	int64_t before, took;
 	size_t n = 0;
 
-	t_need_controller("pids");
-	t_set_limit(cgroup, "pids", "pids.max", "pids.max", "60");
+	need_ok(cs_cgroup_open(hierarchies, path, &cgroup, &err), err);
+	t_set_limit(all, "pids", "pids.max", "pids.max", "60");
 	pid = t_start_in(path, fork_bomb);
 	while (cs_cgroup_pids(cgroup, pids, CS_ARRAY_LEN(pids), &n) == 0 && n < 50)
 		sched_yield();
@@ -157,9 +161,60 @@ static void case_kill_fork_bomb(void)
 	took = cs_clock_now_ns() - before;
 	fprintf(stderr, "60 forking processes: empty after %lld us\n", (long long)(took / 1000));
 	need(took < t_scaled_ns(CS_NSEC_PER_SEC));
-	need_int(cs_cgroup_is_empty(cgroup), 1);
+	need_int(cs_cgroup_is_empty(all), 1);
 	need(WTERMSIG(t_wait_for(pid)) == SIGKILL);
-	t_kill_and_remove(cgroup);
+	cs_cgroup_free(cgroup);
+	t_kill_and_remove(all);
+}
+
+static void case_kill_fork_bomb(void)
+{
+	t_need_controller("pids");
+	end_bomb(&t_host, t_make("/bomb", false));
+}
+
+/* Neither freezer nor v2: forks are stopped by pids.max, and the rest is a matter of listings. */
+static void case_kill_without_freezer(void)
+{
+	struct cs_cgroup_host few = t_host;
+
+	t_need_controller("pids");
+	few.n = 0;
+	for (size_t i = 0; i < t_host.n; i++) {
+		const struct cs_cgroup_mount *mount = &t_host.mounts[i];
+
+		if (!mount->v2 && strcmp(mount->controllers, ",freezer,") != 0)
+			few.mounts[few.n++] = *mount;
+	}
+	if (few.n == 0)
+		t_skip("v2 always has a freezer");
+	few.layout = CS_CGROUP_V1;
+	end_bomb(&few, t_make("/nofreezer", false));
+}
+
+/* Before Linux 5.14: v2 with its freezer, but without the file that kills. Here one that takes no write stands over it. */
+static void case_kill_without_kill_file(void)
+{
+	struct cs_cgroup_host only_v2 = t_host;
+	const char *path = t_make("/nokill", false);
+	char file[256];
+
+	t_need_controller("pids");
+	only_v2.n = 0;
+	for (size_t i = 0; i < t_host.n; i++) {
+		if (t_host.mounts[i].v2)
+			only_v2.mounts[only_v2.n++] = t_host.mounts[i];
+	}
+	if (only_v2.n == 0)
+		t_skip("no v2 mount");
+	only_v2.layout = CS_CGROUP_V2;
+	t_new_namespace();
+	snprintf(file, sizeof(file), "%s%s/cgroup.kill", only_v2.mounts[0].point, path);
+	if (mount("/dev/full", file, NULL, MS_BIND, NULL) < 0) {
+		need(errno == ENOENT);
+		fprintf(stderr, "this kernel has none itself\n");
+	}
+	end_bomb(&only_v2, path);
 }
 
 static void case_kill_refuses_itself(void)
@@ -346,6 +401,8 @@ const struct t_case t_cgroup_cases[] = {
 	{ "freeze", case_freeze },
 	{ "kill-below-frozen", case_kill_below_frozen },
 	{ "kill-fork-bomb", case_kill_fork_bomb },
+	{ "kill-without-freezer", case_kill_without_freezer },
+	{ "kill-without-kill-file", case_kill_without_kill_file },
 	{ "kill-refuses-itself", case_kill_refuses_itself },
 	{ "remove", case_remove },
 	{ "usage", case_usage },
