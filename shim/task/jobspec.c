@@ -296,6 +296,27 @@ static int find_root(struct work *w, struct cs_err *err)
 	return 0;
 }
 
+/*
+ * Mount points of the volumes, each seen after those before it: what is left
+ * to the engine it may make in a volume's source, on the host.
+ */
+static int make_points(struct work *w, int rootfs_fd, struct cs_err *err)
+{
+	size_t n = w->hostroot.n_mounts;
+	cs_autofree struct cs_spec_mount *before = calloc(n + w->n_volumes + 1, sizeof(*before));
+
+	if (!before)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "mount points");
+	memcpy(before, w->hostroot.mounts, n * sizeof(*before));
+	w->kind = CS_START_USAGE;
+	for (size_t i = 0; i < w->n_volumes; i++) {
+		if (cs_hostroot_add_point(rootfs_fd, before, n, &w->volumes[i], err) < 0)
+			return -1;
+		before[n++] = w->volumes[i];
+	}
+	return 0;
+}
+
 static int make_root(struct work *w, struct cs_err *err)
 {
 	struct cs_hostroot_plan plan = { .hostname = w->hostname, .uid = w->spec.uid, .gid = w->spec.gid,
@@ -310,7 +331,7 @@ static int make_root(struct work *w, struct cs_err *err)
 		fd = open(w->plan->rootfs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd < 0)
 			return cs_fail(err, CS_IO, errno, "root '%s'", w->plan->rootfs_dir);
-		if (cs_hostroot_make(fd, &plan, &w->hostroot, err) < 0)
+		if (cs_hostroot_make(fd, &plan, &w->hostroot, err) < 0 || make_points(w, fd, err) < 0)
 			return -1;
 		below = w->plan->rootfs_dir;
 	} else if (w->spec.root_readonly) {

@@ -50,3 +50,13 @@ FUZZ_TARGETS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_config_LDADD = $(LIBS_TASK)
 tests_fuzz_fuzz_config_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_resolve_format
+tests_fuzz_fuzz_resolve_format_SOURCES = tests/fuzz/fuzz_resolve_format.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_resolve_format_LDADD = $(LIBS_FILES)
+tests_fuzz_fuzz_resolve_format_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_volume
+tests_fuzz_fuzz_volume_SOURCES = tests/fuzz/fuzz_volume.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_volume_LDADD = $(LIBS_FILES)
+tests_fuzz_fuzz_volume_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
