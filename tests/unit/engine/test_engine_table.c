@@ -52,12 +52,12 @@ static void taken(const char *name, uint64_t memory_bytes, uint64_t pids)
 
 START_TEST(F031_limits_below_the_minimum_are_refused)
 {
-	refused("runc", 2 << 20, 64, "memory limit 2m is below the minimum for runc: 6m");
+	refused("runc", 2 << 20, 64, "memory limit 2m is below the minimum for runc: 8m");
 	refused("runc", 64 << 20, 1, "pids limit 1 is below the minimum for runc: 8");
 	refused("crun", 512 << 10, 64, "memory limit 512k is below the minimum for crun: 1m");
 	refused("crun", 64 << 20, 0, "pids limit 0 is below the minimum for crun: 1");
 	refused("runsc", 32 << 20, 64, "below the minimum for runsc: 64m, of which its own part takes 16m");
-	taken("runc", 6 << 20, 8);
+	taken("runc", 8 << 20, 8);
 	taken("crun", 1 << 20, 1);
 	taken("runsc", 64 << 20, 1);
 	taken("runc", UINT64_MAX, UINT64_MAX);
