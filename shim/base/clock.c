@@ -58,3 +58,12 @@ char *cs_clock_rfc3339(int64_t wall_ns, char text[static CS_CLOCK_TEXT])
 	snprintf(text + n, CS_CLOCK_TEXT - n, ".%09ldZ", nanos);
 	return text;
 }
+
+void cs_clock_nap(int64_t *step_ns, int64_t deadline_ns)
+{
+	int64_t ns = CS_MIN(*step_ns, cs_clock_left_ns(deadline_ns));
+	struct timespec ts = { .tv_sec = ns / CS_NSEC_PER_SEC, .tv_nsec = ns % CS_NSEC_PER_SEC };
+
+	nanosleep(&ts, NULL);
+	*step_ns = CS_MIN(*step_ns * 2, 5 * CS_NSEC_PER_MSEC);
+}

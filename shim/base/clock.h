@@ -29,4 +29,11 @@ int64_t cs_clock_left_ns(int64_t deadline_ns);
 #define CS_CLOCK_TEXT 40
 char *cs_clock_rfc3339(int64_t wall_ns, char text[static CS_CLOCK_TEXT]);
 
+/*
+ * For the few states that the kernel gives no event for: sleeps for *step_ns,
+ * but not past the deadline, and doubles *step_ns up to 5 ms. Start with CS_NAP_NS.
+ */
+#define CS_NAP_NS (200 * INT64_C(1000))
+void cs_clock_nap(int64_t *step_ns, int64_t deadline_ns);
+
 #endif

@@ -146,7 +146,7 @@ bool cs_cgroup_is_v2(const struct cs_cgroup *cgroup)
 
 /* --- cells -------------------------------------------------------------- */
 
-static const struct cs_cgroup_mount *mount_for_cell(const struct cs_cgroup_host *host)
+const struct cs_cgroup_mount *cs_cgroup_mount_for_cell(const struct cs_cgroup_host *host)
 {
 	static const char *const order[] = { "freezer", "pids" };
 
@@ -164,7 +164,7 @@ static const struct cs_cgroup_mount *mount_for_cell(const struct cs_cgroup_host 
 int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
 			struct cs_err *err)
 {
-	const struct cs_cgroup_mount *mount = mount_for_cell(host);
+	const struct cs_cgroup_mount *mount = cs_cgroup_mount_for_cell(host);
 	char full[PATH_MAX], file[PATH_MAX];
 	char *slash;
 	int r;
@@ -199,7 +199,7 @@ int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int
 
 int cs_cgroup_leave_cell(const struct cs_cgroup_host *host)
 {
-	const struct cs_cgroup_mount *mount = mount_for_cell(host);
+	const struct cs_cgroup_mount *mount = cs_cgroup_mount_for_cell(host);
 	char file[PATH_MAX];
 
 	if (mount == NULL)

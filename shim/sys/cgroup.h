@@ -160,8 +160,21 @@ int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadli
 int cs_cgroup_remove(const struct cs_cgroup_host *host, const char *path, int64_t deadline_ns,
 		     pid_t *ret_pid);
 
-/* One rmdir in each hierarchy, of a group that others may use: what is not empty or not there stays as it is. */
-void cs_cgroup_rmdir(const struct cs_cgroup_host *host, const char *path);
+/*
+ * A group that several processes have theirs in, such as a common parent: made
+ * by the first, removed by the last. Makes `path` in the hierarchy that cells
+ * are in, with a shared flock(2) on its directory; as long as *ret_fd (CLOEXEC,
+ * the caller's) or a copy of it is open, cs_cgroup_drop leaves the group alone
+ * in every hierarchy. May wait for a drop that is under way.
+ */
+int cs_cgroup_hold(const struct cs_cgroup_host *host, const char *path, int *ret_fd, struct cs_err *err);
+
+/*
+ * Removes such a group, and `inner` (a path below it, or NULL) before it, in
+ * every hierarchy, unless somebody holds it: close one's own hold first. What
+ * is not empty stays.
+ */
+void cs_cgroup_drop(const struct cs_cgroup_host *host, const char *path, const char *inner);
 
 /* --- counters: each is UINT64_MAX when the kernel does not have it ------ */
 

@@ -98,12 +98,8 @@ int cs_cgroup_list(const struct cs_cgroup *cgroup, struct cs_cgroup_pidlist *lis
 
 /* --- cgroup_kill.c ------------------------------------------------------ */
 
-/*
- * Sleeps for *step_ns or until the deadline and doubles the step up to 5 ms;
- * for the few states that the kernel gives no event for. Start with CS_CGROUP_NAP_NS.
- */
-#define CS_CGROUP_NAP_NS (200 * INT64_C(1000))
-void cs_cgroup_nap(int64_t *step_ns, int64_t deadline_ns);
+/* The hierarchy that cells and holds are in; NULL when no cgroup file system is mounted. */
+const struct cs_cgroup_mount *cs_cgroup_mount_for_cell(const struct cs_cgroup_host *host);
 
 /* --- cgroup_counters.c -------------------------------------------------- */
 

@@ -34,15 +34,6 @@
 /* Processes whose end is waited for at once. */
 #define WATCHED_MAX 64
 
-void cs_cgroup_nap(int64_t *step_ns, int64_t deadline_ns)
-{
-	int64_t ns = CS_MIN(*step_ns, cs_clock_left_ns(deadline_ns));
-	struct timespec ts = { .tv_sec = ns / CS_NSEC_PER_SEC, .tv_nsec = ns % CS_NSEC_PER_SEC };
-
-	nanosleep(&ts, NULL);
-	*step_ns = CS_MIN(*step_ns * 2, 5 * CS_NSEC_PER_MSEC);
-}
-
 static int poll_until(struct pollfd *fds, nfds_t n, int64_t deadline_ns)
 {
 	int64_t left = cs_clock_left_ns(deadline_ns);
@@ -104,7 +95,7 @@ int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadli
 {
 	struct freezer freezer = find_freezer(cgroup);
 	cs_autofd int events = -1;
-	int64_t nap_ns = CS_CGROUP_NAP_NS;
+	int64_t nap_ns = CS_NAP_NS;
 	int r;
 
 	if (freezer.dir == NULL)
@@ -136,7 +127,7 @@ int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadli
 				return r;
 		} else {
 			/* v1 tells nobody when the last task has frozen */
-			cs_cgroup_nap(&nap_ns, deadline_ns);
+			cs_clock_nap(&nap_ns, deadline_ns);
 		}
 	}
 }
@@ -339,7 +330,7 @@ static int wait_dead(const struct cs_cgroup_pidlist *list, int64_t deadline_ns)
 static int wait_empty_pidfds(const struct cs_cgroup *cgroup, int64_t deadline_ns)
 {
 	struct cs_cgroup_pidlist list = { 0 };
-	int64_t nap_ns = CS_CGROUP_NAP_NS;
+	int64_t nap_ns = CS_NAP_NS;
 	int r, ended;
 
 	for (;;) {
@@ -351,7 +342,7 @@ static int wait_empty_pidfds(const struct cs_cgroup *cgroup, int64_t deadline_ns
 			break;
 		ended = wait_dead(&list, deadline_ns);
 		if (ended <= 0)
-			cs_cgroup_nap(&nap_ns, deadline_ns);
+			cs_clock_nap(&nap_ns, deadline_ns);
 	}
 	cs_cgroup_pidlist_release(&list);
 	return r;
