@@ -80,7 +80,8 @@ int cs_gc(const char *state_dir, int64_t budget_ns, struct cs_gc_counts *ret,
 
 	if (walk(state_dir, gc.deadline_ns, collect, &gc, err) < 0)
 		return -1;
-	if (gc.counts.removed > 0 && gc.counts.live == 0) {
+	/* a gc that was killed may have left the shared parts only */
+	if (gc.counts.live == 0 && (gc.counts.removed > 0 || budget_ns == CS_NEVER)) {
 		struct cs_record shared = CS_RECORD_INIT;
 
 		shared.runs_fd = cs__record_open_runs(state_dir, false);
@@ -94,19 +95,25 @@ int cs_gc(const char *state_dir, int64_t budget_ns, struct cs_gc_counts *ret,
 
 /* --- listing --------------------------------------------------------------------- */
 
-/* Takes one "=key value" line in. */
-static void read_fact(const char *line, struct cs_record_facts *facts)
+bool cs__record_fact(const char *text, const char *key, char *ret, size_t size)
 {
+	size_t n = strlen(key);
+
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (line[0] == '=' && strncmp(line + 1, key, n) == 0 && line[1 + n] == ' ') {
+			snprintf(ret, size, "%.*s", (int)(end - (line + n + 2)), line + n + 2);
+			return true;
+		}
+	return false;
+}
+
+/* The number of a fact, 0 without it. */
+static int64_t number_of(const char *text, const char *key)
+{
+	char value[32];
 	int64_t number;
 
-	if (strncmp(line, "=pid ", 5) == 0 && cs_parse_i64(line + 5, &number) == 0)
-		facts->pid = (pid_t)number;
-	else if (strncmp(line, "=started ", 9) == 0 && cs_parse_i64(line + 9, &number) == 0)
-		facts->started_ns = number;
-	else if (strncmp(line, "=engine ", 8) == 0)
-		snprintf(facts->engine, sizeof(facts->engine), "%s", line + 8);
-	else if (strncmp(line, "=command ", 9) == 0)
-		snprintf(facts->command, sizeof(facts->command), "%s", line + 9);
+	return cs__record_fact(text, key, value, sizeof(value)) && cs_parse_i64(value, &number) == 0 ? number : 0;
 }
 
 struct listing {
@@ -130,10 +137,10 @@ static void list(const char *name, int runs_fd, enum cs_record_life life,
 	fd = openat(runs_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	len = fd < 0 ? 0 : pread(fd, text, CS_RECORD_BYTES, 0);
 	text[CS_MAX(len, 0)] = '\0';
-	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		read_fact(line, &facts);
-	}
+	facts.pid = (pid_t)number_of(text, "pid");
+	facts.started_ns = number_of(text, "started");
+	cs__record_fact(text, "engine", facts.engine, sizeof(facts.engine));
+	cs__record_fact(text, "command", facts.command, sizeof(facts.command));
 	listing->fn(&facts, listing->arg);
 }
 

@@ -66,7 +66,7 @@ static void clean_up(const struct watch *watch)
 {
 	cs_auto(strv) leftovers = CS_STRV_INIT;
 
-	cs_undo_replay(watch->record, cs_clock_deadline_ns(CLEAN_NS), &leftovers);
+	cs_record_clean_up(watch->record, cs_clock_deadline_ns(CLEAN_NS), &leftovers);
 	leave_cell();
 	cs_record_tidy(watch->record);
 }
@@ -127,8 +127,7 @@ static void watch_supervisor(struct watch *watch)
 /* Nothing of the caller's stays open: /dev/null for stdio, no working directory. */
 static void let_go(const struct watch *watch)
 {
-	int keep[] = { watch->socket, watch->supervisor.fd, watch->record->runs_fd,
-		       watch->record->dir_fd, watch->record->file_fd };
+	int keep[] = { watch->socket, watch->supervisor.fd, watch->record->runs_fd, watch->record->parent_fd };
 	int highest = 2;
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -163,6 +162,8 @@ static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd)
 		/* it stays in the supervisor's group: guarded against its death, not against its group's */
 	}
 	let_go(watch);
+	/* a successor's copies of the lock on the record, which it would stand in its own way with */
+	watch->record->dir_fd = watch->record->file_fd = -1;
 	watch_supervisor(watch);
 	_exit(0);
 }

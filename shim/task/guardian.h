@@ -4,15 +4,16 @@
  *
  * It has its own session and, where that can be had, its own cgroup, so that
  * what kills the supervisor does not reach it; it holds nothing of the
- * caller's (stdio, working directory) and shares the record's lock. It watches
- * the supervisor by pidfd and by the socket between them:
+ * caller's (stdio, working directory). It watches the supervisor by pidfd and
+ * by the socket between them:
  *
- *   supervisor dies             → plays the record back, tidies, exits
+ *   supervisor dies             → locks the record, plays it back, tidies, exits
  *   the deadline passes         → kills the run's cgroup: the supervisor is stopped or stuck
  *   cs_guardian_dismiss         → exits: the supervisor has removed everything itself
  *
- * Fork it before anything is made that it must undo, and before the
- * supervisor grows: its memory is what the supervisor had touched by then.
+ * Fork it before anything is made that it must undo, the record itself
+ * included, and before the supervisor grows: its memory is what the supervisor
+ * had touched by then.
  */
 #ifndef CS_TASK_GUARDIAN_H
 #define CS_TASK_GUARDIAN_H
@@ -31,7 +32,7 @@ struct cs_guardian {
 #define CS_GUARDIAN_INIT ((struct cs_guardian){ .process = CS_PIDREF_INIT, .socket = -1 })
 
 /*
- * Forks. cgroup_path is the run's group. In the child it never returns.
+ * Forks. The record is open, and need not be made yet. cgroup_path is the run's group. In the child it never returns.
  * cell_procs_fd (or -1) is the cgroup.procs of CS_CGROUP_GUARDIANS, which the
  * child moves itself into.
  */

@@ -158,10 +158,11 @@ static void conclude(struct job *job)
 
 static void undo(struct job *job)
 {
-	if (job->record.dir_fd < 0)
+	if (job->record.runs_fd < 0)
 		return;
 	cs_cgroup_free(cs_take_ptr(&job->cgroup));
-	cs_undo_replay(&job->record, cs_clock_deadline_ns(UNDO_NS), &job->result->leftovers);
+	if (job->record.dir_fd >= 0)
+		cs_undo_replay(&job->record, cs_clock_deadline_ns(UNDO_NS), &job->result->leftovers);
 	cs_loop_remove(job->loop, &job->guardian_source);
 	cs_guardian_dismiss(&job->guardian);
 	cs_record_tidy(&job->record);

@@ -79,6 +79,7 @@ int cs__job_setup(struct job *job);
 /* job_start.c */
 int cs__job_create(struct job *job);
 int cs__job_start(struct job *job);
+void cs__job_arm_guardian(struct job *job); /* from start on: the wall limit, should we be stopped or stuck */
 
 /* job_watch.c */
 int cs__job_watch_early(struct job *job);  /* signals, parent: from the very start */

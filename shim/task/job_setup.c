@@ -106,16 +106,41 @@ static void clean_up_behind_others(const struct job *job)
 		cs_log_debug("gc: %s", err.text);
 }
 
+static int open_record(struct job *job, struct cs_err *err)
+{
+	clean_up_behind_others(job);
+	return cs_record_open(job->s->state_dir, job->result->id, &job->host, &job->record, err);
+}
+
+/* A group of that name with processes in it belongs to a run on record elsewhere: clean-up must not reach it. */
+static int refuse_foreign(const struct job *job, const char *path, struct cs_err *err)
+{
+	struct cs_err none = CS_ERR_INIT;
+	struct cs_cgroup *cgroup;
+	int empty;
+
+	if (cs_cgroup_open(&job->host, path, &cgroup, &none) < 0)
+		return 0;
+	empty = cs_cgroup_is_empty(cgroup);
+	cs_cgroup_free(cgroup);
+	if (empty != 0)
+		return 0;
+	return cs_fail(err, CS_EXISTS, 0, "cgroup '%s' holds processes that are not on record in '%s': choose another --id, or end them first",
+		       path, job->s->state_dir);
+}
+
 static int make_record(struct job *job, struct cs_err *err)
 {
 	size_t at;
 
-	clean_up_behind_others(job);
-	if (cs_record_create(job->s->state_dir, job->result->id, &job->record, err) < 0)
+	if (cs_record_make(&job->record, err) < 0)
 		return -1;
 	note_facts(job);
-	if (cs_undo_push(&job->record, CS_UNDO_CGROUP, job->places.cell, &at, err) < 0 ||
-	    cs_undo_push(&job->record, CS_UNDO_CGROUP, job->places.cgroup, &at, err) < 0)
+	if (refuse_foreign(job, job->places.cell, err) < 0 || refuse_foreign(job, job->places.cgroup, err) < 0)
+		return -1;
+	/* played back from the end: no engine is left to make the container's group again */
+	if (cs_undo_push(&job->record, CS_UNDO_CGROUP, job->places.cgroup, &at, err) < 0 ||
+	    cs_undo_push(&job->record, CS_UNDO_CGROUP, job->places.cell, &at, err) < 0)
 		return -1;
 	return 0;
 }
@@ -330,8 +355,9 @@ int cs__job_setup(struct job *job)
 		goto failed;
 	name_places(job);
 	kind = CS_START_SETUP;
-	if (find_cgroups(job, &err) < 0 || make_record(job, &err) < 0 || make_guardian(job, &err) < 0 ||
-	    make_namespace(job, &err) < 0)
+	/* the guardian before all that it guards: the record too outlives us */
+	if (find_cgroups(job, &err) < 0 || open_record(job, &err) < 0 || make_guardian(job, &err) < 0 ||
+	    make_record(job, &err) < 0 || make_namespace(job, &err) < 0)
 		goto failed;
 	if (make_bundle(job, &kind, &err) < 0 || resolve(job, &kind, &err) < 0)
 		goto failed;

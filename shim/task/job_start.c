@@ -185,7 +185,7 @@ static int call_start(struct job *job, struct cs_err *err)
 	return cs_engine_call(job->loop, &call, NULL, err);
 }
 
-static void arm_guardian(struct job *job)
+void cs__job_arm_guardian(struct job *job)
 {
 	int64_t deadline;
 
@@ -230,7 +230,7 @@ int cs__job_start(struct job *job)
 		cs__job_fail(job, CS_START_SETUP, &err);
 		return -1;
 	}
-	arm_guardian(job);
+	cs__job_arm_guardian(job);
 	job->result->started_wall_ns = cs_clock_wall_ns();
 	if (call_start(job, &err) < 0 && !job->interrupted) {
 		job->result->started_wall_ns = 0;

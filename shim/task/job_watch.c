@@ -146,6 +146,8 @@ static void on_guardian(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events 
 	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, &err) < 0 ||
 	    cs__job_watch_guardian(job) < 0)
 		cs_log_warn("no guardian: %s", err.text);
+	else if (job->start_ns > 0)
+		cs__job_arm_guardian(job);
 }
 
 int cs__job_watch_guardian(struct job *job)

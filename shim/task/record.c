@@ -12,6 +12,13 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
+#include "shim/sys/pidref.h"
+
+/* What an earlier run of an id may take until it is gone. */
+#define PATIENCE_NS (3 * CS_NSEC_PER_SEC)
+
+/* Somebody else wins each time. */
+#define TRIES_MAX 100
 
 /* The state directory holds secrets of nobody but root: refuse one that others can write. */
 static int check_state_dir(int fd)
@@ -88,7 +95,78 @@ void cs_record_release(struct cs_record *record)
 {
 	cs_close_fd(&record->file_fd);
 	cs_close_fd(&record->dir_fd);
+	cs_close_fd(&record->parent_fd);
 	cs_close_fd(&record->runs_fd);
+}
+
+static void hidden_name(const struct cs_record *record, char *ret, size_t size)
+{
+	snprintf(ret, size, CS__RECORD_NEW_PREFIX "%.*s", CS_ID_MAX, record->id);
+}
+
+/* --- the id is taken ----------------------------------------------------------- */
+
+/* By a run whose supervisor lives. One that has not written its pid yet is not known to be alive. */
+static bool has_live_supervisor(int runs_fd, const char *name)
+{
+	char path[CS_ID_MAX + 64], text[CS_RECORD_BYTES + 1], value[32];
+	cs_autofd int fd = -1;
+	struct cs_pidref supervisor = CS_PIDREF_INIT;
+	int64_t pid;
+	ssize_t len;
+	bool dead;
+
+	snprintf(path, sizeof(path), "%s/" CS__RECORD_FILE, name);
+	fd = openat(runs_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	len = fd < 0 ? -1 : pread(fd, text, CS_RECORD_BYTES, 0);
+	if (len < 0)
+		return false;
+	text[len] = '\0';
+	if (!cs__record_fact(text, "pid", value, sizeof(value)) || cs_parse_i64(value, &pid) < 0 ||
+	    cs_pidref_open((pid_t)pid, &supervisor) < 0)
+		return false;
+	dead = cs_pidref_is_dead(&supervisor);
+	cs_pidref_release(&supervisor);
+	return !dead;
+}
+
+/*
+ * Takes the lock of a record that may be on its way out: its guardian or a gc
+ * cleans up. 0, -ENOENT, -EWOULDBLOCK when it is held by a live run or for too long, -errno.
+ */
+static int lock_patiently(int runs_fd, const char *name, int64_t deadline_ns, struct cs_record *ret)
+{
+	int64_t nap_ns = CS_NAP_NS;
+
+	for (;;) {
+		int r = cs__record_lock(runs_fd, name, ret);
+
+		if (r != -EWOULDBLOCK || cs_clock_left_ns(deadline_ns) == 0 || has_live_supervisor(runs_fd, name))
+			return r;
+		/* a blocking flock(2) cannot be given up in time, and nothing else tells of a lock's end */
+		cs_clock_nap(&nap_ns, deadline_ns);
+	}
+}
+
+/* An id that is taken: free it when nobody lives there. */
+static int take_over(int runs_fd, const char *name, const char *id, struct cs_err *err)
+{
+	struct cs_record stale;
+	cs_auto(strv) leftovers = CS_STRV_INIT;
+	int r = lock_patiently(runs_fd, name, cs_clock_deadline_ns(PATIENCE_NS), &stale);
+
+	if (r == -EWOULDBLOCK)
+		return cs_fail(err, CS_EXISTS, 0, "a run with the id '%s' is live: choose another --id, or end it first", id);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "record of '%s'", id);
+	r = cs_undo_replay(&stale, cs_clock_deadline_ns(PATIENCE_NS), &leftovers);
+	cs_record_release(&stale);
+	if (r > 0)
+		return cs_fail(err, CS_EXISTS, 0, "what an earlier run '%s' left cannot be removed yet: %s", id,
+			       leftovers.v[0]);
+	return 0;
 }
 
 /* --- making ------------------------------------------------------------------ */
@@ -107,21 +185,31 @@ static int make_file(int dir_fd)
 	return r < 0 ? r : cs_take_fd(&fd);
 }
 
-/* A locked directory with its record under a name that is no id yet. */
-static int make_hidden(struct cs_record *record, char *name, size_t size)
+/* Closes and removes one in the making. */
+static void unmake(struct cs_record *record, const char *name)
+{
+	unlinkat(record->dir_fd, CS__RECORD_FILE, 0);
+	unlinkat(record->runs_fd, name, AT_REMOVEDIR);
+	cs_close_fd(&record->file_fd);
+	cs_close_fd(&record->dir_fd);
+}
+
+/* A locked directory with its record, under a name that is no id yet. */
+static int make_hidden(struct cs_record *record, const char *name, struct cs_err *err)
 {
 	struct stat st;
 	int r;
 
-	for (unsigned i = 0; i < 100; i++) {
-		snprintf(name, size, CS__RECORD_NEW_PREFIX "%d-%u", (int)getpid(), i);
+	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
 		if (mkdirat(record->runs_fd, name, 0700) < 0) {
-			if (errno == EEXIST)
-				continue;
-			return -errno;
+			if (errno != EEXIST)
+				return cs_fail(err, cs_err_kind_of_errno(errno), errno, "record of '%s'", record->id);
+			if (take_over(record->runs_fd, name, record->id, err) < 0)
+				return -1;
+			continue;
 		}
-		record->dir_fd = openat(record->runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		/* a gc that came between took it for dead and removes it: try the next name */
+		record->dir_fd = openat(record->runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		/* a gc that came between took it for dead and removes it: once more */
 		if (record->dir_fd < 0 || flock(record->dir_fd, LOCK_EX | LOCK_NB) < 0 ||
 		    fstat(record->dir_fd, &st) < 0 || st.st_nlink == 0) {
 			cs_close_fd(&record->dir_fd);
@@ -129,44 +217,19 @@ static int make_hidden(struct cs_record *record, char *name, size_t size)
 		}
 		r = make_file(record->dir_fd);
 		if (r < 0) {
-			unlinkat(record->dir_fd, CS__RECORD_FILE, 0);
-			unlinkat(record->runs_fd, name, AT_REMOVEDIR);
-			cs_close_fd(&record->dir_fd);
-			return r;
+			unmake(record, name);
+			return cs_fail(err, cs_err_kind_of_errno(-r), -r, "record of '%s'", record->id);
 		}
 		record->file_fd = r;
 		return 0;
 	}
-	return -EEXIST;
+	return cs_fail(err, CS_EXISTS, 0, "the id '%s' is taken again and again", record->id);
 }
 
-/* An id that is taken: free it when nobody holds it. */
-static int take_over(int runs_fd, const char *id, struct cs_err *err)
-{
-	struct cs_record stale;
-	cs_auto(strv) leftovers = CS_STRV_INIT;
-	int r = cs__record_lock(runs_fd, id, &stale);
-
-	if (r == -EWOULDBLOCK)
-		return cs_fail(err, CS_EXISTS, 0, "a run with the id '%s' is live: choose another --id, or end it first", id);
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0)
-		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "record of '%s'", id);
-	r = cs_undo_replay(&stale, cs_clock_deadline_ns(2 * CS_NSEC_PER_SEC), &leftovers);
-	cs_record_release(&stale);
-	if (r > 0)
-		return cs_fail(err, CS_EXISTS, 0, "what an earlier run '%s' left cannot be removed yet: %s", id,
-			       leftovers.v[0]);
-	return 0;
-}
-
-int cs_record_create(const char *state_dir, const char *id, struct cs_record *ret,
-		     struct cs_err *err)
+int cs_record_open(const char *state_dir, const char *id, const struct cs_cgroup_host *host,
+		   struct cs_record *ret, struct cs_err *err)
 {
 	struct cs_record record = CS_RECORD_INIT;
-	char hidden[64];
-	int r;
 
 	snprintf(record.id, sizeof(record.id), "%s", id);
 	record.runs_fd = cs__record_open_runs(state_dir, true);
@@ -176,29 +239,55 @@ int cs_record_create(const char *state_dir, const char *id, struct cs_record *re
 	if (record.runs_fd < 0)
 		return cs_fail(err, cs_err_kind_of_errno(-record.runs_fd), -record.runs_fd,
 			       "state directory '%s'", state_dir);
-	r = make_hidden(&record, hidden, sizeof(hidden));
-	if (r < 0) {
+	if (host && cs_cgroup_hold(host, CS_CGROUP_PARENT, &record.parent_fd, err) < 0) {
 		cs_record_release(&record);
-		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "record in '%s'", state_dir);
+		return -1;
 	}
-	for (int tries = 0; tries < 10; tries++) {
-		if (syscall(SYS_renameat2, record.runs_fd, hidden, record.runs_fd, id, 1 /* RENAME_NOREPLACE */) == 0) {
-			*ret = record;
+	*ret = record;
+	return 0;
+}
+
+int cs_record_make(struct cs_record *record, struct cs_err *err)
+{
+	char hidden[sizeof(record->id)];
+
+	hidden_name(record, hidden, sizeof(hidden));
+	if (make_hidden(record, hidden, err) < 0)
+		return -1;
+	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+		if (syscall(SYS_renameat2, record->runs_fd, hidden, record->runs_fd, record->id,
+			    1 /* RENAME_NOREPLACE */) == 0)
 			return 0;
-		}
 		if (errno != EEXIST) {
-			cs_fail(err, cs_err_kind_of_errno(errno), errno, "record of '%s'", id);
+			cs_fail(err, cs_err_kind_of_errno(errno), errno, "record of '%s'", record->id);
 			break;
 		}
-		if (take_over(record.runs_fd, id, err) < 0)
+		if (take_over(record->runs_fd, record->id, record->id, err) < 0)
 			break;
 	}
 	if (!cs_err_is_set(err))
-		cs_fail(err, CS_EXISTS, 0, "the id '%s' is taken again and again", id);
-	unlinkat(record.dir_fd, CS__RECORD_FILE, 0);
-	unlinkat(record.runs_fd, hidden, AT_REMOVEDIR);
-	cs_record_release(&record);
+		cs_fail(err, CS_EXISTS, 0, "the id '%s' is taken again and again", record->id);
+	unmake(record, hidden);
 	return -1;
+}
+
+int cs_record_clean_up(const struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers)
+{
+	char hidden[sizeof(record->id)];
+	const char *names[] = { record->id, hidden };
+	int held = 0;
+
+	hidden_name(record, hidden, sizeof(hidden));
+	for (size_t i = 0; i < CS_ARRAY_LEN(names); i++) {
+		struct cs_record dead;
+		int r = lock_patiently(record->runs_fd, names[i], deadline_ns, &dead);
+
+		if (r < 0)
+			continue; /* gone, or somebody else's by now */
+		held += cs_undo_replay(&dead, deadline_ns, leftovers);
+		cs_record_release(&dead);
+	}
+	return held;
 }
 
 /* --- lines ---------------------------------------------------------------------- */

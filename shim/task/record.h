@@ -8,11 +8,14 @@
  * What outlives a process is written here before it is made and struck out
  * after it is gone; a SIGKILL at any point leaves a record that can be played back.
  * The file is allocated whole at the start, so that neither writing a step nor
- * playing back needs a new block or inode. The lock is a flock(2) on the directory, shared
- * with the guardian through fork: it is free when both are gone.
+ * playing back needs a new block or inode. The lock is a flock(2) on the directory, which
+ * the supervisor holds; once it is dead the guardian, gc or the next run of that id takes it
+ * and plays back. Two shared locks are held by both, supervisor and guardian: one on <state>/runs,
+ * one on the cgroup that all runs of a host are in, whatever their state directory. The
+ * last one to leave removes what they are on.
  *
- *     record_create → undo_push before each act → undo_strike after each undo
- *     → record_remove
+ *     record_open → (guardian_start) → record_make → undo_push before each act
+ *     → undo_replay → record_tidy
  *
  * A line is a mark and a text: "=key value" for facts, "+kind argument" for a step to
  * undo, "-kind argument" for a step that is done with.
@@ -35,22 +38,29 @@
 #define CS_CGROUP_GUARDIANS CS_CGROUP_PARENT "/_guardians"
 
 struct cs_record {
-	char id[CS_ID_MAX + 1];
-	int runs_fd;  /* <state>/runs; O_RDONLY|O_DIRECTORY, holds the shared lock on the state */
-	int dir_fd;   /* the run's own directory, locked */
+	char id[CS_ID_MAX + 16]; /* room for the prefix of one in the making */
+	int runs_fd;   /* <state>/runs; O_RDONLY|O_DIRECTORY, holds the shared lock on the state */
+	int parent_fd; /* holds CS_CGROUP_PARENT; -1: not yet */
+	int dir_fd;    /* the run's own directory, locked; -1: not made yet */
 	int file_fd;
-	size_t used;  /* bytes of the file in use */
+	size_t used;   /* bytes of the file in use */
 };
 
-#define CS_RECORD_INIT ((struct cs_record){ .runs_fd = -1, .dir_fd = -1, .file_fd = -1 })
+#define CS_RECORD_INIT ((struct cs_record){ .runs_fd = -1, .parent_fd = -1, .dir_fd = -1, .file_fd = -1 })
 
 /*
- * Makes the state directory (0700) when it is missing, and the run's record in
- * it. A record of that id that nobody holds is played back first; one that is held is
- * CS_EXISTS.
+ * Takes the shared lock on the state, and with host (NULL: not) the one on the
+ * parent cgroup; makes the state directory (0700) and the parent when they are missing.
+ * Nothing of the run itself is made, so that its guardian can be there first.
  */
-int cs_record_create(const char *state_dir, const char *id, struct cs_record *ret,
-		     struct cs_err *err);
+int cs_record_open(const char *state_dir, const char *id, const struct cs_cgroup_host *host,
+		   struct cs_record *ret, struct cs_err *err);
+
+/*
+ * Makes the run's record. One of that id that nobody holds is played back first; one
+ * that is held is CS_EXISTS, unless its supervisor is dead: then its cleaner gets some seconds.
+ */
+int cs_record_make(struct cs_record *record, struct cs_err *err);
 
 /* Closes; removes nothing. */
 void cs_record_release(struct cs_record *record);
@@ -80,8 +90,15 @@ int cs_undo_strike(struct cs_record *record, size_t at);
 int cs_undo_replay(struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers);
 
 /*
+ * Behind a supervisor that is dead, whatever it had made of its record: takes
+ * the lock, or waits for whoever has taken it, and plays back. Uses the id and
+ * runs_fd of the record only. Returns the number of leftovers.
+ */
+int cs_record_clean_up(const struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers);
+
+/*
  * The shared parts (<state>/runs, the parent cgroup) when no other run holds
- * them. Last thing a run does; the record is not locked any more after it.
+ * them. Last thing a run does; the record holds no lock any more after it.
  */
 void cs_record_tidy(struct cs_record *record);
 

@@ -5,11 +5,14 @@
 #include "shim/task/record.h"
 
 #define CS__RECORD_FILE "record"
-/* A directory in the making: its creator holds its lock. No valid id begins with a dot. */
+/* Before the id of a directory in the making, whose creator holds its lock. No valid id begins with a dot. */
 #define CS__RECORD_NEW_PREFIX ".new-"
 
 /* Opens <state>/runs (makes it when `make`), with the shared lock. fd or -errno. */
 int cs__record_open_runs(const char *state_dir, bool make);
+
+/* The value of a fact in the text of a record, cut to size. False when there is none. */
+bool cs__record_fact(const char *text, const char *key, char *ret, size_t size);
 
 /* Opens the directory `name` in runs_fd and takes its lock: 0; -EWOULDBLOCK while somebody holds it. */
 int cs__record_lock(int runs_fd, const char *name, struct cs_record *ret);

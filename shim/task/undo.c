@@ -141,16 +141,12 @@ void cs_record_tidy(struct cs_record *record)
 
 	cs_close_fd(&record->file_fd);
 	cs_close_fd(&record->dir_fd);
-	/*
-	 * Every live run holds this lock shared, so an exclusive one means that
-	 * nobody else is between making the parent cgroup and using it.
-	 */
+	cs_close_fd(&record->parent_fd);
+	if (cs_cgroup_host_read(&host, &err) == 0)
+		cs_cgroup_drop(&host, CS_CGROUP_PARENT, CS_CGROUP_GUARDIANS);
+	/* flock(2): the shared lock is given up first, so of two that leave at once the later one gets it */
 	if (flock(record->runs_fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	if (cs_cgroup_host_read(&host, &err) == 0) {
-		cs_cgroup_rmdir(&host, CS_CGROUP_GUARDIANS);
-		cs_cgroup_rmdir(&host, CS_CGROUP_PARENT);
-	}
 	unlinkat(record->runs_fd, "../runs", AT_REMOVEDIR);
 	flock(record->runs_fd, LOCK_UN);
 }

@@ -29,6 +29,16 @@ static void done(void)
 	ck_assert_int_eq(rmdir(state), 0);
 }
 
+static int create(const char *id, struct cs_record *ret, struct cs_err *err)
+{
+	if (cs_record_open(state, id, NULL, ret, err) < 0)
+		return -1;
+	if (cs_record_make(ret, err) == 0)
+		return 0;
+	cs_record_release(ret);
+	return -1;
+}
+
 static bool exists(const char *id)
 {
 	char path[256];
@@ -52,14 +62,18 @@ START_TEST(a_live_id_is_taken_and_a_dead_one_is_not)
 	struct cs_record first, second;
 	struct cs_err err = CS_ERR_INIT;
 
+	char pid[16];
+
 	begin();
-	ck_ok(cs_record_create(state, "web", &first, &err), err);
-	ck_fails(cs_record_create(state, "web", &second, &err), err, "is live");
+	ck_ok(create("web", &first, &err), err);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	cs_record_note(&first, "pid", pid);
+	ck_fails(create("web", &second, &err), err, "is live");
 	ck_assert_int_eq(err.kind, CS_EXISTS);
 	cs_err_clear(&err);
 	cs_record_release(&first); /* as a SIGKILL would: the lock goes, the record stays */
 	ck_assert(exists("web"));
-	ck_ok(cs_record_create(state, "web", &second, &err), err);
+	ck_ok(create("web", &second, &err), err);
 	ck_assert_int_eq(finish(&second), 0);
 	ck_assert(!exists("web"));
 	done();
@@ -74,7 +88,7 @@ START_TEST(a_step_is_struck_out_in_place)
 	size_t at;
 
 	begin();
-	ck_ok(cs_record_create(state, "web", &record, &err), err);
+	ck_ok(create("web", &record, &err), err);
 	ck_assert_int_eq(cs_record_note(&record, "command", "a\nb"), 0);
 	ck_ok(cs_undo_push(&record, CS_UNDO_CGROUP, "/caisson-test-none/web", &at, &err), err);
 	ck_assert_int_eq(pread(record.file_fd, text, CS_RECORD_BYTES, 0), CS_RECORD_BYTES);
@@ -99,7 +113,7 @@ START_TEST(a_record_never_grows)
 	memset(path, 'x', sizeof(path));
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
-	ck_ok(cs_record_create(state, "web", &record, &err), err);
+	ck_ok(create("web", &record, &err), err);
 	ck_ok(cs_undo_push(&record, CS_UNDO_CGROUP, path, &at, &err), err);
 	ck_fails(cs_undo_push(&record, CS_UNDO_CGROUP, path, &at, &err), err, "No space");
 	ck_assert_int_eq(fstat(record.file_fd, &st), 0);
@@ -117,12 +131,57 @@ START_TEST(a_step_of_a_later_version_is_left_alone)
 	cs_auto(strv) leftovers = CS_STRV_INIT;
 
 	begin();
-	ck_ok(cs_record_create(state, "web", &record, &err), err);
+	ck_ok(create("web", &record, &err), err);
 	ck_assert_int_eq(pwrite(record.file_fd, "+portal /x\n", 11, 0), 11);
 	ck_assert_int_eq(cs_undo_replay(&record, cs_clock_deadline_ns(CS_NSEC_PER_SEC), &leftovers), 1);
 	ck_assert_ptr_nonnull(strstr(leftovers.v[0], "portal"));
 	ck_assert(exists("web"));
 	ck_assert_int_eq(cs_undo_strike(&record, 0), 0);
+	ck_assert_int_eq(finish(&record), 0);
+	done();
+}
+END_TEST
+
+/* What a guardian does: whatever the supervisor had made of its record by its death. */
+START_TEST(clean_up_takes_what_is_dead)
+{
+	struct cs_record guard, run;
+	struct cs_err err = CS_ERR_INIT;
+	cs_auto(strv) leftovers = CS_STRV_INIT;
+	char path[128];
+
+	begin();
+	ck_ok(cs_record_open(state, "web", NULL, &guard, &err), err);
+	ck_assert_int_eq(cs_record_clean_up(&guard, CS_NEVER, &leftovers), 0);
+	snprintf(path, sizeof(path), "%s/runs/.new-web", state);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert_int_eq(cs_record_clean_up(&guard, CS_NEVER, &leftovers), 0);
+	ck_assert_int_lt(access(path, F_OK), 0);
+	ck_ok(create("web", &run, &err), err);
+	cs_record_release(&run);
+	ck_assert_int_eq(cs_record_clean_up(&guard, CS_NEVER, &leftovers), 0);
+	ck_assert(!exists("web"));
+	cs_record_release(&guard);
+	done();
+}
+END_TEST
+
+/* Killed while it made one of the same id: a later run is not held up. */
+START_TEST(one_half_made_is_no_hindrance)
+{
+	struct cs_record record;
+	struct cs_err err = CS_ERR_INIT;
+	char path[128];
+
+	begin();
+	ck_ok(create("web", &record, &err), err);
+	ck_assert_int_eq(finish(&record), 0);
+	snprintf(path, sizeof(path), "%s/runs", state);
+	ck_assert_int_eq(access(path, F_OK), 0);
+	snprintf(path, sizeof(path), "%s/runs/.new-web", state);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_ok(create("web", &record, &err), err);
+	ck_assert_int_lt(access(path, F_OK), 0);
 	ck_assert_int_eq(finish(&record), 0);
 	done();
 }
@@ -149,10 +208,10 @@ START_TEST(gc_removes_the_dead_only)
 	char path[128];
 
 	begin();
-	ck_ok(cs_record_create(state, "live", &live, &err), err);
+	ck_ok(create("live", &live, &err), err);
 	cs_record_note(&live, "pid", "4711");
 	cs_record_note(&live, "command", "sleep 9");
-	ck_ok(cs_record_create(state, "dead", &dead, &err), err);
+	ck_ok(create("dead", &dead, &err), err);
 	cs_record_release(&dead);
 	/* killed between the making of the directory and that of the file */
 	snprintf(path, sizeof(path), "%s/runs/.new-1-0", state);
@@ -179,11 +238,12 @@ START_TEST(a_state_directory_of_others_is_refused)
 
 	begin();
 	ck_assert_int_eq(chmod(state, 0777), 0);
-	ck_fails(cs_record_create(state, "web", &record, &err), err, "root only");
+	ck_fails(create("web", &record, &err), err, "root only");
 	done();
 }
 END_TEST
 
 CS_UNIT_SUITE(record, a_live_id_is_taken_and_a_dead_one_is_not, a_step_is_struck_out_in_place,
-	      a_record_never_grows, a_step_of_a_later_version_is_left_alone, gc_removes_the_dead_only,
+	      a_record_never_grows,
+	      clean_up_takes_what_is_dead, one_half_made_is_no_hindrance, a_step_of_a_later_version_is_left_alone, gc_removes_the_dead_only,
 	      a_state_directory_of_others_is_refused)
