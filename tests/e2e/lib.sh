@@ -334,8 +334,9 @@ _foreign() {
 }
 
 _list_cgroups() {
-    # /caisson itself is shared by all runs, and may stay
-    find /sys/fs/cgroup -mindepth 2 -type d -path '*caisson*' ! -path '/sys/fs/cgroup/*/caisson' 2>/dev/null |
+    # /caisson itself and the group of guardians are shared by all runs, and may stay
+    find /sys/fs/cgroup -mindepth 2 -type d -path '*caisson*' ! -path '/sys/fs/cgroup/*/caisson' \
+        ! -path '*/caisson/_guardians' 2>/dev/null |
         while read -r _dir; do
             if ! _foreign "$_dir"; then echo "cgroup $_dir"; fi
         done
