@@ -8,19 +8,21 @@
 
 struct help {
 	bool man;
+	bool own;
 	bool keys;
 	bool help;
 };
 
-/* Both forms are what the build makes the manual pages from. */
+/* The hidden forms are what the build makes the manual pages from. */
 static const struct cs_opt rows[] = {
 	{ "man", 0, CS_OPT_SWITCH, offsetof(struct help, man), .help = "flags as man(7) paragraphs", .hidden = true },
+	{ "own", 0, CS_OPT_SWITCH, offsetof(struct help, own), .help = "without the settings", .hidden = true },
 	{ "keys", 0, CS_OPT_SWITCH, offsetof(struct help, keys), .help = "keys as man(7) paragraphs", .hidden = true },
 	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct help, help), .help = "this text" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
-static void man_of(const struct cs_cmd *cmd, struct cs_buf *out)
+static void man_of(const struct cs_cmd *cmd, bool own_only, struct cs_buf *out)
 {
 	const struct cs_opt_set settings = { .rows = cs_settings_rows, .n = cs_settings_n_rows };
 
@@ -29,8 +31,28 @@ static void man_of(const struct cs_cmd *cmd, struct cs_buf *out)
 
 		cs_opt_man(&own, out);
 	}
-	if (cmd->settings)
+	if (cmd->settings && !own_only)
 		cs_opt_man(&settings, out);
+}
+
+static void roff_dashes(const char *text, struct cs_buf *out)
+{
+	for (; *text; text++)
+		cs_buf_addf(out, *text == '-' ? "\\-" : "%c", *text);
+}
+
+static const char *key_form(const struct cs_opt *row)
+{
+	switch (row->type) {
+	case CS_OPT_SWITCH:
+		return "true or false";
+	case CS_OPT_LIST:
+		return "list of strings";
+	case CS_OPT_U64:
+		return "number";
+	default:
+		return row->arg;
+	}
 }
 
 static void keys_man(struct cs_buf *out)
@@ -40,12 +62,13 @@ static void keys_man(struct cs_buf *out)
 
 		if (!row->key)
 			continue;
-		cs_buf_addf(out, ".TP\n.B %s\n", row->key);
-		cs_buf_addf(out, "The flag\n.B \\-\\-");
-		for (const char *p = row->name; *p; p++)
-			cs_buf_addf(out, *p == '-' ? "\\-" : "%c", *p);
-		cs_buf_addf(out, "\n%s%s\n", row->type == CS_OPT_LIST ? "(a list)" : "",
-			    row->type == CS_OPT_SWITCH ? "(true or false)" : "");
+		cs_buf_addf(out, ".TP\n.BR %s \" (", row->key);
+		roff_dashes(key_form(row), out);
+		cs_buf_adds(out, ")\"\n");
+		roff_dashes(row->help, out);
+		cs_buf_adds(out, ": as\n.B \\-\\-");
+		roff_dashes(row->name, out);
+		cs_buf_adds(out, "\n");
 	}
 }
 
@@ -68,7 +91,7 @@ static int run_help(int argc, char *const argv[], int *ret_code, struct cs_err *
 	if (help.keys)
 		keys_man(&text);
 	else if (help.man && cmd)
-		man_of(cmd, &text);
+		man_of(cmd, help.own, &text);
 	else
 		cs_cmd_help(cmd, &text);
 	return cs_cmd_print(&text, err);
