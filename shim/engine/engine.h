@@ -52,6 +52,7 @@ struct cs_engine_kind {
 	const char *const *global_args;    /* always given, before the verb; every version knows them */
 	const char *const *optional_args;  /* given when the binary's help names them */
 	const char *const *network_none_args; /* global, for a run without network */
+	const char *const *network_host_args; /* global, for a run in the host's */
 	const char *const *refused_args;   /* flags (without dashes) that switch limits off: not taken from a caller */
 	const char *help_arg;              /* prints the global flags */
 	const char *version_prefix;        /* what stands before the version in the first line of `--version`, without " :" */

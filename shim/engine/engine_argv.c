@@ -149,6 +149,8 @@ static int add_globals(struct cs_strv *ret, const struct cs_engine *engine, unsi
 
 	if (r == 0 && args->network_none)
 		r = cs_strv_add_all(ret, engine->kind->network_none_args);
+	if (r == 0 && args->network_host)
+		r = cs_strv_add_all(ret, engine->kind->network_host_args);
 	if (r == 0 && args->systemd_cgroup)
 		r = cs_strv_add(ret, "--systemd-cgroup");
 	if (r == 0 && args->log)

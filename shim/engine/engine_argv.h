@@ -35,7 +35,7 @@ struct cs_engine_args {
 	const char *root;          /* --root */
 	const char *log;           /* --log, with --log-format json */
 	bool systemd_cgroup;
-	bool network_none;
+	bool network_none, network_host; /* what the container's network is, for rows with flags for it */
 	const char *trace_config;  /* --pod-init-config, rows with trace_session */
 	const char *id;
 	const char *bundle;        /* create */

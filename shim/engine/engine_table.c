@@ -107,6 +107,7 @@ static const struct cs_engine_kind kinds[] = {
 		.kill_all = true,
 		.optional_args = ARGS("--overlay2=none"),
 		.network_none_args = ARGS("--network=none"),
+		.network_host_args = ARGS("--network=host"),
 		.refused_args = ARGS("ignore-cgroups", "rootless", "allow-flag-override", "TESTONLY-unsafe-nonroot",
 				     "root", "log", "log-fd", "log-format", "pod-init-config"),
 		.help_arg = "flags",

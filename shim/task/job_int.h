@@ -6,6 +6,7 @@
 #ifndef CS_TASK_JOB_INT_H
 #define CS_TASK_JOB_INT_H
 
+#include "shim/engine/engine_argv.h"
 #include "shim/engine/trace.h"
 #include "shim/sys/cgroup.h"
 #include "shim/sys/pidref.h"
@@ -77,6 +78,7 @@ void cs__job_fail(struct job *job, enum cs_start_kind kind, const struct cs_err 
 int cs__job_setup(struct job *job);
 
 /* job_start.c */
+struct cs_engine_args cs__job_engine_args(const struct job *job); /* what all verbs of the run have in common */
 int cs__job_create(struct job *job);
 int cs__job_start(struct job *job);
 void cs__job_arm_guardian(struct job *job); /* from start on: the wall limit, should we be stopped or stuck */

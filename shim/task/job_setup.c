@@ -194,6 +194,9 @@ static int make_writable_root(struct job *job, struct cs_err *err)
 		if (i == 0 && cs_mount_tmpfs(layers, job->s->writable_root_bytes, 0, 0755, MS_NOSUID | MS_NODEV, err) < 0)
 			return cs_wrap(err, "--writable-root");
 	}
+	/* the root's own directory is the program's to write; what is below keeps its owners */
+	if (chown(upper, job->spec.uid, job->spec.gid) < 0)
+		return cs_fail(err, CS_IO, errno, "--writable-root: owner");
 	if (cs_mount_overlay(job->places.rootfs, job->spec.lower, upper, work, err) < 0)
 		return cs_wrap(err, "--writable-root");
 	return 0;

@@ -16,13 +16,14 @@
 /* How long past the wall limit the guardian waits for a supervisor before it acts itself. */
 #define GUARDIAN_GRACE_NS (2 * CS_NSEC_PER_SEC)
 
-static struct cs_engine_args common_args(const struct job *job)
+struct cs_engine_args cs__job_engine_args(const struct job *job)
 {
 	return (struct cs_engine_args){
 		.root = job->places.engine_root,
 		.log = job->places.log,
 		.systemd_cgroup = job->s->systemd_cgroup,
 		.network_none = strcmp(job->s->network, "none") == 0,
+		.network_host = strcmp(job->s->network, "host") == 0,
 		.trace_config = job->trace ? cs_trace_config_path(job->trace) : NULL,
 		.id = job->result->id,
 	};
@@ -72,7 +73,7 @@ static int fail_call(struct job *job, const struct cs_err *err)
 
 static int call_create(struct job *job, struct cs_err *err)
 {
-	struct cs_engine_args args = common_args(job);
+	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = {
 		.engine = &job->engine,
 		.verb = CS_VERB_CREATE,
@@ -172,7 +173,7 @@ int cs__job_create(struct job *job)
 
 static int call_start(struct job *job, struct cs_err *err)
 {
-	struct cs_engine_args args = common_args(job);
+	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = {
 		.engine = &job->engine,
 		.verb = CS_VERB_START,

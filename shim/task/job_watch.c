@@ -34,9 +34,7 @@ static void on_kill_timer(struct cs_loop *loop CS_UNUSED, void *arg)
 void cs__job_send_stop(struct job *job)
 {
 	char number[16];
-	struct cs_engine_args args = { .root = job->places.engine_root, .log = job->places.log,
-				       .id = job->result->id, .signal = number,
-				       .network_none = true };
+	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_KILL, .args = &args };
 	struct cs_err err = CS_ERR_INIT;
 
@@ -46,6 +44,7 @@ void cs__job_send_stop(struct job *job)
 		return;
 	}
 	snprintf(number, sizeof(number), "%d", job->s->stop_signal);
+	args.signal = number;
 	if (cs_engine_call(job->loop, &call, NULL, &err) < 0)
 		cs_log_debug("stop signal: %s", err.text);
 }
