@@ -125,17 +125,10 @@ static void report(const struct cs_settings *s, const struct cs_result *result)
 	bool people = s->format == CS_FORMAT_TEXT && !s->quiet;
 
 	cs_result_sentence(result, &sentence);
-<<<<<<< HEAD
-	if (sentence.len > 0 && result->error[0] && strstr(sentence.data, result->engine_message))
-		cs_log_error("%s", sentence.data);
-	else if (sentence.len > 0 && result->error[0])
-		cs_log_error("%s: %s", sentence.data, result->engine_message);
-=======
 	if (result->error[0] && strstr(result->error, result->engine_message))
 		cs_log_error("%s", result->error);
 	else if (result->error[0])
 		cs_log_error("%s: %s says: %s", result->error, result->engine_name, result->engine_message);
->>>>>>> 28c351c (engine, task: host network on runsc, several log objects on a line, an overlay root that its user can write)
 	else if (sentence.len > 0 && people)
 		cs_log_error("%s", sentence.data);
 	for (size_t i = 0; people && i < result->warnings.n; i++)
