@@ -180,7 +180,7 @@ void cs_cgroup_drop(const struct cs_cgroup_host *host, const char *path, const c
 
 /* All count the group and everything below it. */
 struct cs_cgroup_usage {
-	uint64_t cpu_user_ns, cpu_system_ns, cpu_total_ns;
+	uint64_t cpu_user_ns, cpu_system_ns, cpu_total_ns; /* the first two make up the third */
 	uint64_t memory_peak_bytes; /* page cache and kernel memory of the group included */
 	uint64_t memory_bytes;
 	uint64_t shmem_bytes;       /* now, not the peak */

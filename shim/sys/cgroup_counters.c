@@ -193,6 +193,19 @@ static uint64_t *field_of(struct cs_cgroup_usage *usage, const struct counter *r
 	return (uint64_t *)((char *)usage + row->offset);
 }
 
+void cs_cgroup_cpu_split(struct cs_cgroup_usage *usage)
+{
+	uint64_t user = usage->cpu_user_ns, system = usage->cpu_system_ns, total = usage->cpu_total_ns;
+	uint64_t sum;
+
+	if (user == UINT64_MAX || system == UINT64_MAX || total == UINT64_MAX ||
+	    __builtin_add_overflow(user, system, &sum))
+		return;
+	/* shorter than a tick: the kernel calls that user time too (cputime_adjust()) */
+	usage->cpu_user_ns = sum > 0 ? (uint64_t)((unsigned __int128)total * user / sum) : total;
+	usage->cpu_system_ns = total - usage->cpu_user_ns;
+}
+
 void cs_cgroup_usage(const struct cs_cgroup *cgroup, struct cs_cgroup_usage *ret)
 {
 	memset(ret, 0xff, sizeof(*ret));
@@ -202,6 +215,7 @@ void cs_cgroup_usage(const struct cs_cgroup *cgroup, struct cs_cgroup_usage *ret
 		if (*field == UINT64_MAX)
 			*field = read_counter(cgroup, &counters[i]);
 	}
+	cs_cgroup_cpu_split(ret);
 }
 
 static uint64_t one_counter(const struct cs_cgroup *cgroup, size_t offset)

@@ -129,6 +129,13 @@ int cs_cgroup_text_limit(const char *text, uint64_t *ret);
 /* Quota and period in µs → thousandths of a CPU. */
 int cs_cgroup_text_millicpus(const char *quota, const char *period, uint64_t *ret);
 
+/*
+ * Makes user + system = total where all three are known. v1's two are counted
+ * in ticks (cpuacct.c, since Linux 5.9), several milliseconds each, the total
+ * is exact; only the ratio is worth something. v2's add up as they come.
+ */
+void cs_cgroup_cpu_split(struct cs_cgroup_usage *usage);
+
 /* --- cgroup_oom.c ------------------------------------------------------- */
 
 void cs_cgroup_oom_read(const struct cs_cgroup *cgroup, struct cs_cgroup_oom_state *ret);

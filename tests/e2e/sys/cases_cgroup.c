@@ -311,9 +311,9 @@ static void case_usage(void)
 		(long long)usage.pids_peak, (long long)usage.io_read_bytes, (long long)usage.io_write_bytes);
 	/* what it used before it joined, and its way to the stop, are the difference */
 	need(is_about(usage.cpu_total_ns, (uint64_t)*burnt_ns, (uint64_t)t_scaled_ns(20 * CS_NSEC_PER_MSEC)));
-	need(usage.cpu_total_ns == cs_cgroup_cpu_ns(cgroup));
-	need(usage.cpu_user_ns != UINT64_MAX && usage.cpu_system_ns != UINT64_MAX);
-	need(is_about(usage.cpu_user_ns + usage.cpu_system_ns, usage.cpu_total_ns, 20 * CS_NSEC_PER_MSEC));
+	/* it may be on its way to the stop yet */
+	need(is_about(cs_cgroup_cpu_ns(cgroup), usage.cpu_total_ns, (uint64_t)t_scaled_ns(20 * CS_NSEC_PER_MSEC)));
+	need(usage.cpu_user_ns + usage.cpu_system_ns == usage.cpu_total_ns);
 	need(usage.memory_bytes >= 25 * T_MIB && usage.memory_bytes < 60 * T_MIB);
 	need(usage.memory_peak_bytes >= usage.memory_bytes - T_MIB && usage.memory_peak_bytes < 60 * T_MIB);
 	need(usage.shmem_bytes >= 5 * T_MIB && usage.shmem_bytes < 6 * T_MIB);

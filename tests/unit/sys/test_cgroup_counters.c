@@ -104,6 +104,36 @@ START_TEST(quota_as_thousandths)
 }
 END_TEST
 
+START_TEST(cpu_adds_up)
+{
+	static const struct {
+		uint64_t user, system, total, wanted_user;
+	} rows[] = {
+		{ 15738000, 211800000, 199883000, 13825201 }, /* ticks: 227 ms of 200 */
+		{ 3000, 2000, 5000, 3000 },
+		{ 0, 0, 700, 700 },
+		{ 0, 4000000, 700, 0 },
+		{ 4000000, 0, 700, 700 },
+		{ UINT64_C(1) << 62, UINT64_C(1) << 62, UINT64_C(1) << 63, UINT64_C(1) << 62 },
+	};
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++) {
+		struct cs_cgroup_usage usage = { .cpu_user_ns = rows[i].user,
+						 .cpu_system_ns = rows[i].system,
+						 .cpu_total_ns = rows[i].total };
+
+		cs_cgroup_cpu_split(&usage);
+		ck_assert_uint_eq(usage.cpu_user_ns, rows[i].wanted_user);
+		ck_assert_uint_eq(usage.cpu_user_ns + usage.cpu_system_ns, rows[i].total);
+	}
+	struct cs_cgroup_usage unknown = { .cpu_user_ns = UINT64_MAX, .cpu_system_ns = 5, .cpu_total_ns = 7 };
+
+	cs_cgroup_cpu_split(&unknown);
+	ck_assert_uint_eq(unknown.cpu_user_ns, UINT64_MAX);
+	ck_assert_uint_eq(unknown.cpu_system_ns, 5);
+}
+END_TEST
+
 START_TEST(whose_oom)
 {
 	static const struct cs_cgroup_oom_state none = { 0, 0 }, own = { 1, 1 }, other = { 1, 0 };
@@ -214,5 +244,5 @@ START_TEST(pids_across_reads)
 END_TEST
 
 CS_UNIT_SUITE(cgroup_counters, plain_numbers, keys_are_whole_and_start_a_line, sums_over_devices,
-	      limits_and_their_unlimited, quota_as_thousandths, whose_oom, walk_goes_down_and_comes_back,
+	      limits_and_their_unlimited, quota_as_thousandths, cpu_adds_up, whose_oom, walk_goes_down_and_comes_back,
 	      pids_across_reads)
