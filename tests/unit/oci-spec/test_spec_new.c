@@ -88,7 +88,7 @@ START_TEST(everything_asked_for)
 		{ "/usr", "bind", "/usr", "rbind,rro" },
 		{ "/scratch", "tmpfs", "tmpfs", "nosuid,nodev,size=1048576" },
 	};
-	cs_auto(strv) annotations = words((const char *[]){ "io.example.key=a=b", "empty=", NULL });
+	cs_auto(strv) annotations = words((const char *[]){ "io.example.key=a=b", "io.example.empty=", NULL });
 	cs_autojson struct cs_json *seccomp = cs_json_new_object();
 	struct cs_spec_plan plan = strict_plan(&args, NULL);
 
