@@ -60,3 +60,8 @@ FUZZ_TARGETS += tests/fuzz/fuzz_volume
 tests_fuzz_fuzz_volume_SOURCES = tests/fuzz/fuzz_volume.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_volume_LDADD = $(LIBS_FILES)
 tests_fuzz_fuzz_volume_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_spec
+tests_fuzz_fuzz_spec_SOURCES = tests/fuzz/fuzz_spec.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_spec_LDADD = $(LIBS_SPEC)
+tests_fuzz_fuzz_spec_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
