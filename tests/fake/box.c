@@ -3,9 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,6 +117,52 @@ void box_remove(const struct cs_json *config)
 
 /* --- the process ------------------------------------------------------------------ */
 
+static void set_rlimits(const struct cs_json *process)
+{
+	static const struct { const char *name; int resource; } names[] = {
+		{ "RLIMIT_CORE", RLIMIT_CORE },   { "RLIMIT_CPU", RLIMIT_CPU },	    { "RLIMIT_DATA", RLIMIT_DATA },
+		{ "RLIMIT_FSIZE", RLIMIT_FSIZE }, { "RLIMIT_NOFILE", RLIMIT_NOFILE }, { "RLIMIT_NPROC", RLIMIT_NPROC },
+		{ "RLIMIT_STACK", RLIMIT_STACK }, { "RLIMIT_AS", RLIMIT_AS },	    { "RLIMIT_MEMLOCK", RLIMIT_MEMLOCK },
+	};
+	const struct cs_json *row;
+
+	cs_json_each(row, cs_json_member(process, "rlimits")) {
+		const char *type = cs_json_string(cs_json_member(row, "type"));
+		uint64_t soft, hard;
+
+		if (!type || cs_json_get_u64(cs_json_member(row, "soft"), &soft) < 0 ||
+		    cs_json_get_u64(cs_json_member(row, "hard"), &hard) < 0)
+			continue;
+		for (size_t i = 0; i < CS_ARRAY_LEN(names); i++)
+			if (strcmp(names[i].name, type) == 0 &&
+			    setrlimit(names[i].resource, &(struct rlimit){ soft, hard }) < 0)
+				perror(type);
+	}
+}
+
+/* A filter that allows everything stands for the profile: it is there to be seen. */
+static void set_seccomp(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { 1, &allow };
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		perror("seccomp");
+}
+
+/* What is read back of a process before its start. */
+static void confine(const struct cs_json *config, const struct cs_json *process)
+{
+	bool no_new_privs = false;
+
+	set_rlimits(process);
+	if (cs_json_get_bool(cs_json_member(process, "noNewPrivileges"), &no_new_privs) == 0 && no_new_privs &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		perror("no_new_privs");
+	if (cs_json_get(config, "linux.seccomp"))
+		set_seccomp();
+}
+
 static CS_NORETURN void execute(const struct cs_json *process)
 {
 	const char *cwd = cs_json_string(cs_json_member(process, "cwd"));
@@ -155,6 +205,8 @@ pid_t box_create(const struct cs_json *config, enum box_limits limits, int start
 	join_cgroup(config, true);
 	for (int i = 0; i < CS_RESOURCES && limits != BOX_LIMITS_SKIP; i++)
 		put_limit(config, i, limits);
+	if (limits != BOX_LIMITS_SKIP)
+		confine(config, cs_json_member(config, "process"));
 	close(ready[0]);
 	close(ready[1]);
 	if (cs_fd_read_all(start_fd, &byte, 1) != 1)
@@ -171,5 +223,6 @@ pid_t box_exec(const struct cs_json *config, const struct cs_json *process)
 		return pid;
 	setsid();
 	join_cgroup(config, false);
+	confine(config, process);
 	execute(process);
 }

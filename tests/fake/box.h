@@ -1,7 +1,9 @@
 /*
  * The container of a fake engine: a process in a session of its own that waits
  * for start and then executes process.args on the host. No isolation at all;
- * its cgroup and the limits there are made as config.json says, where we may.
+ * its cgroup with the limits there, its rlimits and no_new_privs are as
+ * config.json says, where we may; a seccomp filter that allows all stands for
+ * the profile. So what is read back before start is in order.
  */
 #ifndef CS_TESTS_FAKE_BOX_H
 #define CS_TESTS_FAKE_BOX_H
