@@ -42,7 +42,7 @@ static struct span trim(struct span line)
 
 /* Of two lines the one with the higher rank wins, the later of equals. */
 enum rank {
-	RANK_NONE,
+	RANK_NONE,    /* nothing, or nothing that is text */
 	RANK_NOISE,   /* below an error by its own word, or the inside of a crash report */
 	RANK_TEXT,    /* no level known */
 	RANK_ERROR,   /* says of itself that it is an error */
@@ -59,6 +59,21 @@ static enum rank rank_of_level(struct span level)
 	return RANK_NOISE;
 }
 
+/* At least half of it is printable: what is not is no message of anybody. */
+static bool is_text(struct span line)
+{
+	size_t printable = 0;
+
+	for (size_t i = 0; i < line.len;) {
+		size_t n = cs_utf8_len(line.at + i, line.len - i);
+
+		if (n > 1 || (n == 1 && isprint((unsigned char)line.at[i])))
+			printable += n;
+		i += n ? n : 1;
+	}
+	return printable > 0 && printable >= line.len - printable;
+}
+
 static enum rank rank_of_text(struct span line)
 {
 	static const char *const crashes[] = {
@@ -69,7 +84,7 @@ static enum rank rank_of_text(struct span line)
 		"goroutine ", "created by ", "runtime.", "main.", "github.com/", "\t", "r1", "rax ", "exit status ",
 	};
 
-	if (trim(line).len == 0)
+	if (!is_text(line))
 		return RANK_NONE;
 	for (size_t i = 0; i < CS_ARRAY_LEN(crashes); i++)
 		if (starts_with(line, crashes[i]))

@@ -11,7 +11,7 @@
  * Picks the last error of a log: JSON lines with "level" and "msg", logfmt
  * lines (level=error msg="…"), plain text lines, in any mixture. A crash of a
  * Go program counts more than errors, those more than plain text, that more than
- * warnings and stack traces. Appends it to out without prefixes such as time
+ * warnings and stack traces; a line that is mostly unprintable counts nothing. Appends it to out without prefixes such as time
  * stamps and "level=error": one line, printable UTF-8, cut at out->max.
  * 0, or -ENODATA when there is none. `log` (borrowed) need not be terminated.
  */

@@ -71,6 +71,7 @@ START_TEST(F062_garbage_gives_a_printable_line_or_nothing)
 	ck_assert_int_eq(cs_engine_log_message("\n \t\n", 4, &out), -ENODATA);
 	ck_assert_int_eq(cs_engine_log_message(nuls, sizeof(nuls), &out), -ENODATA);
 	ck_assert_int_eq(cs_engine_log_message("{\"level\":\"error\",\"msg\":\"\"}", 26, &out), 0);
+	ck_assert_int_eq(cs_engine_log_message("\x80\x81" "ab\x82", 5, &out), -ENODATA);
 	says("a\0b\xff\x1b[31m", 9, "a b? [31m");
 	says_text("{\"level\":\"error\",\"msg\":{\"deep\":1}}\n", "{\"level\":\"error\",\"msg\":{\"deep\":1}}");
 	says_text("{\"level\":\"error\",\"msg\":\"a\\u0000b\\nc\"}\n", "a b c");
