@@ -10,11 +10,12 @@
 #include "shim/base/fd.h"
 
 /*
- * The source's pipe is made this large: fewer, longer turns for both sides. A
- * slot is 40 bytes of kernel memory until it is used, and the pages in it are
- * the container's.
+ * The source's pipe is made one of these sizes, the first that the kernel
+ * grants: the more it holds, the fewer turns a gigabyte takes, and turns are what a drain
+ * costs (contrib/bench/README.md has numbers). A slot is 40 bytes of kernel memory
+ * until it is used; the pages in it are charged to the program that wrote them.
  */
-#define SOURCE_PIPE_BYTES (256 * 1024)
+static const int source_pipe_bytes[] = { 1024 * 1024, 256 * 1024 };
 
 static void on_source(struct cs_loop *loop CS_UNUSED, int fd CS_UNUSED, uint32_t events, void *arg)
 {
@@ -47,9 +48,11 @@ static int prepare_source(int fd, size_t *ret_pipe_bytes, struct cs_err *err)
 	r = cs_fd_set_nonblock(fd, true);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "make the stream's pipe nonblocking");
-	/* best effort: pipe-user-pages-soft and -hard may be used up (pipe(7)) */
-	if (fcntl(fd, F_GETPIPE_SZ) < SOURCE_PIPE_BYTES)
-		(void)fcntl(fd, F_SETPIPE_SZ, SOURCE_PIPE_BYTES);
+	/* best effort: pipe-max-size, pipe-user-pages-soft and -hard may say no (pipe(7)) */
+	for (size_t i = 0; i < CS_ARRAY_LEN(source_pipe_bytes); i++)
+		if (fcntl(fd, F_GETPIPE_SZ) >= source_pipe_bytes[i] ||
+		    fcntl(fd, F_SETPIPE_SZ, source_pipe_bytes[i]) >= 0)
+			break;
 	r = fcntl(fd, F_GETPIPE_SZ);
 	*ret_pipe_bytes = r > 0 ? (size_t)r : PIPE_BUF;
 	return 0;

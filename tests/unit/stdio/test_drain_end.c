@@ -236,7 +236,7 @@ START_TEST(hold_that_reads_never_fills)
 
 	config.hold = config.hold_reads = true;
 	plumbing_init(&p, -1, &config);
-	while (written < 1 << 20) {
+	while (written < 4 << 20) {
 		written += fill_pipe(p.program);
 		settle(&p);
 	}
