@@ -45,6 +45,9 @@ static int fill(int rootfs_fd, void *arg, const struct cs_json **config, struct 
 	making->plan.rootfs_dir = rootfs;
 	if (cs_jobspec_make(&making->plan, &making->spec, &kind, err) < 0)
 		return -1;
+	if (making->spec.missing_point)
+		return cs_fail(err, CS_INVALID, 0, "--rootfs lacks the directory '%s', which an engine would make in it: make it first",
+			       making->spec.missing_point);
 	*config = making->spec.config;
 	return 0;
 }

@@ -22,6 +22,8 @@
 /* The run's own files: config.json, skeleton, the engine's state and log. */
 #define PRIVATE_BYTES (64 << 20)
 #define PRIVATE_INODES 16384
+/* The upper layer of a root that only needs mount points. */
+#define POINTS_BYTES (1 << 20)
 
 /* A random id: 16 hexadecimal digits. */
 static int choose_id(struct job *job, struct cs_err *err)
@@ -180,25 +182,27 @@ static int make_namespace(struct job *job, struct cs_err *err)
 }
 
 /* A sized tmpfs for the upper layer; the overlay takes the root's place. */
-static int make_writable_root(struct job *job, struct cs_err *err)
+static int make_overlay_root(struct job *job, struct cs_err *err)
 {
 	char layers[300], upper[320], work[320];
 	const char *paths[] = { layers, upper, work };
+	/* for nothing but mount points when the root is not to be written */
+	uint64_t bytes = job->s->writable_root_bytes ? job->s->writable_root_bytes : POINTS_BYTES;
 
 	snprintf(layers, sizeof(layers), "%s/layers", job->places.private);
 	snprintf(upper, sizeof(upper), "%s/upper", layers);
 	snprintf(work, sizeof(work), "%s/work", layers);
 	for (size_t i = 0; i < CS_ARRAY_LEN(paths); i++) {
 		if (mkdir(paths[i], 0755) < 0)
-			return cs_fail(err, CS_IO, errno, "--writable-root: '%s'", paths[i]);
-		if (i == 0 && cs_mount_tmpfs(layers, job->s->writable_root_bytes, 0, 0755, MS_NOSUID | MS_NODEV, err) < 0)
-			return cs_wrap(err, "--writable-root");
+			return cs_fail(err, CS_IO, errno, "overlay root: '%s'", paths[i]);
+		if (i == 0 && cs_mount_tmpfs(layers, bytes, 0, 0755, MS_NOSUID | MS_NODEV, err) < 0)
+			return cs_wrap(err, "overlay root");
 	}
 	/* the root's own directory is the program's to write; what is below keeps its owners */
 	if (chown(upper, job->spec.uid, job->spec.gid) < 0)
-		return cs_fail(err, CS_IO, errno, "--writable-root: owner");
+		return cs_fail(err, CS_IO, errno, "overlay root: owner");
 	if (cs_mount_overlay(job->places.rootfs, job->spec.lower, upper, work, err) < 0)
-		return cs_wrap(err, "--writable-root");
+		return cs_wrap(err, "overlay root");
 	return 0;
 }
 
@@ -243,7 +247,7 @@ static int make_bundle(struct job *job, enum cs_start_kind *ret_kind, struct cs_
 		return -1;
 	for (size_t i = 0; i < job->spec.warnings.n; i++)
 		cs_strv_add(&job->result->warnings, job->spec.warnings.v[i]);
-	if (job->spec.lower && make_writable_root(job, err) < 0)
+	if (job->spec.lower && make_overlay_root(job, err) < 0)
 		return -1;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "oci-spec/json_edit.h"
 #include "oci-spec/profile.h"
 #include "oci-spec/spec_check.h"
 #include "oci-spec/spec_new.h"
@@ -17,6 +18,7 @@
 #include "shim/files/hostroot.h"
 #include "shim/files/user.h"
 #include "shim/files/volume.h"
+#include "shim/sys/path.h"
 
 #define FSIZE_SLACK (1 << 20) /* SIGXFSZ must come after ENOSPC */
 #define TMPFS_DEFAULT (64 << 20)
@@ -60,6 +62,7 @@ void cs_jobspec_release(struct cs_jobspec *spec)
 {
 	cs_json_free_ptr(&spec->config);
 	cs_free_ptr(&spec->lower);
+	cs_free_ptr(&spec->missing_point);
 	cs_strv_release(&spec->warnings);
 }
 
@@ -345,6 +348,51 @@ static int make_root(struct work *w, struct cs_err *err)
 	return 0;
 }
 
+/* Does a mount before the i-th cover the place of it? Then its point is not the root's. */
+static bool is_covered(const struct cs_json *mounts, size_t i, const char *destination)
+{
+	for (size_t before = 0; before < i; before++) {
+		const char *other = cs_json_string(cs_json_member(cs_json_at(mounts, before), "destination"));
+		size_t len = other ? strlen(other) : 0;
+
+		if (len > 0 && strncmp(destination, other, len) == 0 && destination[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A directory of the caller's that lacks a mount point goes below an overlay:
+ * else the engine would make the point in it, on the host.
+ */
+static int spare_root(struct work *w, struct cs_err *err)
+{
+	const struct cs_json *mounts = cs_json_member(w->out->config, "mounts");
+	cs_autofd int root_fd = open(w->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *missing = NULL;
+
+	w->kind = CS_START_SETUP;
+	if (root_fd < 0)
+		return cs_fail(err, CS_IO, errno, "--rootfs '%s'", w->root);
+	for (size_t i = 0; !missing && i < cs_json_count(mounts); i++) {
+		const char *destination = cs_json_string(cs_json_member(cs_json_at(mounts, i), "destination"));
+		cs_autofd int fd = -1;
+
+		if (!destination || is_covered(mounts, i, destination))
+			continue;
+		fd = cs_path_open_in_root(root_fd, destination, O_PATH | O_CLOEXEC, 0);
+		if (fd < 0)
+			missing = destination;
+	}
+	if (!missing)
+		return 0;
+	w->out->missing_point = strdup(missing);
+	w->out->lower = strdup(w->root);
+	if (!w->out->missing_point || !w->out->lower)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "root");
+	return cs_json_set_string(w->out->config, "root.path", w->plan->root_path, err);
+}
+
 /* --- limits ------------------------------------------------------------------------- */
 
 /* Each cgroup limit with the controller it needs and the name that --best-effort knows. */
@@ -460,7 +508,9 @@ static int make_all(struct work *w, struct cs_err *err)
 		return -1;
 	w->spec.seccomp = w->seccomp;
 	w->kind = CS_START_SETUP;
-	return cs_spec_new(&w->spec, &w->out->config, err);
+	if (cs_spec_new(&w->spec, &w->out->config, err) < 0)
+		return -1;
+	return w->root && !w->out->lower ? spare_root(w, err) : 0;
 }
 
 int cs_jobspec_make(const struct cs_jobspec_plan *plan, struct cs_jobspec *ret,

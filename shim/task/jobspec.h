@@ -32,7 +32,8 @@ struct cs_jobspec_plan {
 struct cs_jobspec {
 	struct cs_json *config;     /* owned */
 	struct cs_rlimits rlimits;
-	char *lower;                /* --writable-root: the directory below the overlay; owned, else NULL */
+	char *lower;                /* the directory below the overlay that the root is; owned, NULL: no overlay */
+	char *missing_point;        /* the mount point for whose sake there is one; owned, else NULL */
 	uid_t uid;                  /* as seen on the host */
 	gid_t gid;
 	uint64_t pids;              /* as given to the kernel; CS_UNLIMITED: none */

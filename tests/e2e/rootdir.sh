@@ -1,0 +1,33 @@
+#!/bin/sh
+# --rootfs DIR: a directory of the caller's is read, never written, by nobody.
+# needs: root busybox
+# tags: vm peers
+# timeout: 120
+. "${0%/*}/lib.sh"
+
+mkdir -p "$T/bare/bin" "$T/full"
+cp "$(command -v busybox)" "$T/bare/bin/busybox"
+ln -s busybox "$T/bare/bin/sh"
+cp -a "$T/bare/." "$T/full"
+mkdir "$T/full/proc" "$T/full/dev" "$T/full/sys" "$T/full/tmp"
+tree() { (cd "$1" && find . -printf '%p %y %m %U:%G %s %T@\n' | sort); }
+
+for e in $(engines); do
+    for root in bare full; do
+        tree "$T/$root" >"$T/before"
+        run "$CAISSON" run --runtime "$(engine_path "$e")" --user 0 --rootfs "$T/$root" -- sh -c 'busybox ls /proc/self/fd; busybox touch /x'
+        is "$rc" 1 "$e: $root: the program runs, and cannot write into its root"
+        like "$err" "*Read-only file system*" "$e: $root: because it is read-only"
+        tree "$T/$root" >"$T/after"
+        check "$e: $root: the directory is as it was" cmp "$T/before" "$T/after"
+    done
+    run "$CAISSON" run --runtime "$(engine_path "$e")" --rootfs "$T/bare" --writable-root 1m -- \
+        sh -c 'echo new >/file && busybox cat /file; busybox dd if=/dev/zero of=/big bs=64k count=64 2>/dev/null || echo full'
+    is "$rc $out" "0 new
+full" "$e: --writable-root is written up to its size"
+    check "$e: and not into the directory" test ! -e "$T/bare/file"
+done
+run "$CAISSON" bundle -o "$T/b" --rootfs "$T/bare" -- sh
+is "$rc" 125 "a bundle whose root lacks mount points is refused"
+check "and nothing is made" test ! -e "$T/b"
+done_testing
