@@ -61,7 +61,8 @@ run_analyzer() {
     # Its status is 0 whatever it finds, so what it prints decides. It does not know the cleanup attribute, so every
     # pointer that frees itself looks like a leak: LeakSanitizer has those.
     found=$(list 'shim/*.c' 'oci-spec/*.c' 'hooks/*.c' | grep -v '^shim/base/err\.c$' | xargs -n 4 -P 2 clang --analyze --analyzer-output text \
-        -std=gnu11 -w -D_GNU_SOURCE -I . -I "$build" -include tests/lint/analyzer.h -Xclang -analyzer-disable-checker \
+        -std=gnu11 -w -D_GNU_SOURCE -I . -I "$build" -include tests/lint/analyzer.h -Xclang -analyzer-config -Xclang max-nodes=30000 \
+        -Xclang -analyzer-disable-checker \
         -Xclang deadcode.DeadStores,security.insecureAPI.DeprecatedOrUnsafeBufferHandling 2>&1 |
         grep -E '(warning|error):' | grep -v 'Potential leak of memory')
     if [ -n "$found" ]; then echo "$found" && return 1; fi
