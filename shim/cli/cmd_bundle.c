@@ -62,7 +62,7 @@ static int write_bundle(const char *output, const struct cs_settings *s, const s
 	char cgroups_path[CS_ID_MAX + 64];
 	struct making making = {
 		.plan = { .settings = s, .engine = &engine, .host = &host, .args = args, .id = id,
-			  .cgroups_path = cgroups_path, .root_path = "rootfs", .forbidden = forbidden },
+			  .cgroups_path = cgroups_path, .root_path = "rootfs", .cache_fd = -1, .forbidden = forbidden },
 	};
 	int r;
 

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "oci-spec/profile.h"
 #include "oci-spec/spec_new.h"
 #include "shim/base/attr.h"
 #include "shim/base/parse.h"
@@ -40,6 +41,8 @@ static const struct cs_engine_kind kinds[] = {
 		.memory_min_bytes = 1 * MIB,
 		.pids_min = 1, /* one thread: 1 works, 50 of 50 */
 		.hide_unified = true,
+		/* seen with 1.8.1; without it crun compiles linux.seccomp at every create, for 3 to 20 ms */
+		.seccomp_annotation = CS_PROFILE_BPF_ANNOTATION,
 		.has_features_verb = true, /* from 1.9 on */
 		.kill_all = true,
 		.refused_args = ARGS("cgroup-manager", "rootless", "root", "log", "log-format"),

@@ -1,13 +1,12 @@
 #include "shim/task/job_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
-#include "shim/base/file.h"
+#include "shim/task/cache.h"
 
 void cs__job_fail(struct job *job, enum cs_start_kind kind, const struct cs_err *err)
 {
@@ -26,10 +25,8 @@ int cs_job_find_engine(const struct cs_settings *settings, const struct cs_confi
 	struct cs_runtime_def def = { 0 };
 	cs_auto(strv) args = CS_STRV_INIT;
 	const char *name = settings->runtime, *kind = NULL;
-	cs_autofd int cache_fd = -1;
+	cs_autofd int cache_fd = cs_cache_open(settings->cache_dir);
 
-	if (cs_file_mkdirs(settings->cache_dir, 0700) == 0)
-		cache_fd = open(settings->cache_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (name && cs_config_runtime(config, name, &def)) {
 		name = def.path;
 		kind = def.engine;

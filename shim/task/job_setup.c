@@ -16,6 +16,7 @@
 #include "shim/files/resolve.h"
 #include "shim/sys/mount.h"
 #include "shim/sys/reaper.h"
+#include "shim/task/cache.h"
 
 /* What a start may spend on the records of dead runs. */
 #define GC_BUDGET_NS (50 * CS_NSEC_PER_MSEC)
@@ -226,6 +227,7 @@ static int make_dirs(struct job *job, struct cs_err *err)
 static int make_bundle(struct job *job, enum cs_start_kind *ret_kind, struct cs_err *err)
 {
 	char cgroups_path[CS_ID_MAX + 64];
+	cs_autofd int cache_fd = cs_cache_open(job->s->cache_dir);
 	const char *forbidden[] = { job->s->state_dir, job->s->cache_dir, NULL };
 	struct cs_jobspec_plan plan = {
 		.settings = job->s,
@@ -236,6 +238,7 @@ static int make_bundle(struct job *job, enum cs_start_kind *ret_kind, struct cs_
 		.cgroups_path = job->places.cgroup,
 		.rootfs_dir = job->places.rootfs,
 		.root_path = "rootfs",
+		.cache_fd = cache_fd,
 		.forbidden = forbidden,
 	};
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/stat.h>
@@ -15,10 +16,12 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
+#include "shim/base/log.h"
 #include "shim/files/hostroot.h"
 #include "shim/files/user.h"
 #include "shim/files/volume.h"
 #include "shim/sys/path.h"
+#include "shim/task/cache.h"
 
 #define FSIZE_SLACK (1 << 20) /* SIGXFSZ must come after ENOSPC */
 #define TMPFS_DEFAULT (64 << 20)
@@ -32,7 +35,7 @@ struct work {
 	const struct cs_settings *s;
 	struct cs_jobspec *out;
 	struct cs_spec_plan spec;
-	struct cs_strv env, caps;
+	struct cs_strv env, caps, annotations, masked;
 	struct cs_hostroot hostroot;
 	struct cs_spec_mount *volumes; /* owned, n_volumes of them parsed */
 	size_t n_volumes;
@@ -49,6 +52,8 @@ static void work_release(struct work *w)
 {
 	cs_strv_release(&w->env);
 	cs_strv_release(&w->caps);
+	cs_strv_release(&w->annotations);
+	cs_strv_release(&w->masked);
 	cs_hostroot_release(&w->hostroot);
 	for (size_t i = 0; i < w->n_volumes; i++)
 		cs_volume_release(&w->volumes[i]);
@@ -183,6 +188,25 @@ static int make_capabilities(struct work *w, struct cs_err *err)
 	return 0;
 }
 
+/* The program beside the profile, for an engine that takes it. A profile that cannot be compiled beforehand is left to the engine. */
+static int add_filter(struct work *w, struct cs_err *err)
+{
+	const char *annotation = w->plan->engine->kind->seccomp_annotation;
+	cs_auto(buf) filter = CS_BUF_INIT(1 << 20);
+	struct cs_err why = CS_ERR_INIT;
+
+	if (!annotation || w->plan->cache_fd < 0)
+		return 0;
+	if (cs_cache_filter(w->plan->cache_fd, w->seccomp, &filter, &why) < 0) {
+		cs_log_debug("seccomp filter: %s", why.text);
+		return 0;
+	}
+	if (cs_strv_addf(&w->annotations, "%s=%s", annotation, filter.data) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "seccomp filter");
+	w->spec.annotations = &w->annotations;
+	return 0;
+}
+
 static int make_seccomp(struct work *w, struct cs_err *err)
 {
 	const char *choice = w->s->seccomp;
@@ -201,11 +225,26 @@ static int make_seccomp(struct work *w, struct cs_err *err)
 		if (cs_profile_check_name(w->s->seccomp_allow.v[i], err) < 0)
 			return cs_wrap(err, "--seccomp-allow");
 	if (own_file ? cs_profile_file(choice, &w->s->seccomp_allow, &w->caps, &w->seccomp, &unknown, err) < 0
-		     : cs_profile_default(&w->s->seccomp_allow, &w->seccomp, err) < 0)
+		     : cs_profile_default_for(&w->s->seccomp_allow, &w->caps, &w->seccomp, err) < 0)
 		return cs_wrap(err, "--seccomp %s", choice);
 	for (size_t i = 0; i < unknown.n; i++)
 		cs_strv_addf(&w->out->warnings, "seccomp-unknown: '%s' is unknown to libseccomp and was left out",
 			     unknown.v[i]);
+	return add_filter(w, err);
+}
+
+/* What Docker and Podman mask besides, where this host has it: a file tells of other tenants' load by temperature. */
+static int make_masked(struct work *w, struct cs_err *err)
+{
+	glob_t found = { 0 };
+	int r = glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle", 0, NULL, &found);
+
+	if (r == 0)
+		r = cs_strv_add_all(&w->masked, (const char *const *)found.gl_pathv);
+	globfree(&found);
+	if (r != 0 && r != GLOB_NOMATCH)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "masked paths");
+	w->spec.masked_extra = &w->masked;
 	return 0;
 }
 
@@ -504,7 +543,7 @@ static int make_all(struct work *w, struct cs_err *err)
 {
 	if (fill_plan(w, err) < 0 || find_root(w, err) < 0 || make_user(w, err) < 0 || make_env(w, err) < 0 ||
 	    make_capabilities(w, err) < 0 || make_volumes(w, err) < 0 || make_limits(w, err) < 0 ||
-	    make_seccomp(w, err) < 0 || make_root(w, err) < 0 || join_mounts(w, err) < 0)
+	    make_seccomp(w, err) < 0 || make_masked(w, err) < 0 || make_root(w, err) < 0 || join_mounts(w, err) < 0)
 		return -1;
 	w->spec.seccomp = w->seccomp;
 	w->kind = CS_START_SETUP;

@@ -177,22 +177,6 @@ static bool is_utf8(const char *data, size_t len)
 	return true;
 }
 
-static int base64(const struct cs_buf *bytes, struct cs_buf *out)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *p = (const unsigned char *)bytes->data;
-
-	for (size_t i = 0; i < bytes->len; i += 3) {
-		size_t n = CS_MIN(bytes->len - i, (size_t)3);
-		unsigned v = (unsigned)p[i] << 16 | (n > 1 ? (unsigned)p[i + 1] << 8 : 0) | (n > 2 ? p[i + 2] : 0);
-		char quad[4] = { digits[v >> 18], digits[v >> 12 & 63], n > 1 ? digits[v >> 6 & 63] : '=',
-				 n > 2 ? digits[v & 63] : '=' };
-
-		cs_buf_add(out, quad, sizeof(quad));
-	}
-	return out->failed ? -ENOMEM : 0;
-}
-
 /* "data", "encoding" and, for head and tail with a gap between, where it lies (in bytes of the data). */
 static void put_capture(struct maker *m, const struct cs_result_stream *stream)
 {
@@ -203,7 +187,7 @@ static void put_capture(struct maker *m, const struct cs_result_stream *stream)
 	if (text) {
 		put(m, "data", cs_json_new_string_n(bytes->data ? bytes->data : "", bytes->len));
 	} else {
-		if (base64(bytes, &coded) < 0)
+		if (cs_buf_add_base64(&coded, bytes->data, bytes->len) < 0)
 			m->failed = -1;
 		put(m, "data", cs_json_new_string_n(coded.data ? coded.data : "", coded.len));
 	}

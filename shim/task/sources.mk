@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libcs-task.a
 libcs_task_a_SOURCES = \
+	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \
 	shim/task/exit.c shim/task/exit.h \
 	shim/task/gc.c \
