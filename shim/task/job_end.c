@@ -107,6 +107,9 @@ static void find_reason(struct job *job)
 
 	if (known == KNOWN || known == AMBIGUOUS)
 		r->end = cs_exit_of_status(status);
+	/* what we or the kernel kill is the sandbox, and the program with it */
+	if (known == SANDBOX_DIED && (job->verdict.decided || oom_killed(job, known, status)))
+		r->end = (struct cs_exit){ .code = -1, .signal = SIGKILL };
 	if (job->verdict.decided && died_of_verdict(job, known, status)) {
 		r->reason = job->verdict.reason;
 		r->cause = job->verdict.cause;
@@ -114,9 +117,6 @@ static void find_reason(struct job *job)
 	}
 	if (oom_killed(job, known, status)) {
 		r->reason = CS_REASON_OOM;
-		/* the kernel ended the sandbox as it ends a program */
-		if (known == SANDBOX_DIED)
-			r->end = (struct cs_exit){ .code = -1, .signal = SIGKILL };
 		return;
 	}
 	switch (known) {
@@ -210,6 +210,7 @@ void cs__job_end(struct job *job)
 		r->wall_ns = cs_clock_now_ns() - job->start_ns;
 	r->finished_wall_ns = cs_clock_wall_ns();
 	cs_limits_free(cs_take_ptr(&job->limits));
+	cs__job_unwatch_container(job);
 	read_usage(job);
 	conclude(job);
 	undo(job);

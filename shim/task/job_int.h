@@ -87,6 +87,7 @@ void cs__job_arm_guardian(struct job *job); /* from start on: the wall limit, sh
 int cs__job_watch_early(struct job *job);  /* signals, parent: from the very start */
 int cs__job_watch_init(struct job *job);   /* init, limits, OOM: before start */
 int cs__job_watch_limits(struct job *job, const struct cs_limits_plan *plan, struct cs_err *err);
+void cs__job_unwatch_container(struct job *job); /* it has ended: the loop turns on for the streams alone */
 void cs__job_unwatch(struct job *job);
 void cs__job_decide(struct job *job, enum cs_reason reason, int cause);
 void cs__job_send_stop(struct job *job);

@@ -227,16 +227,23 @@ int cs__job_watch_limits(struct job *job, const struct cs_limits_plan *plan, str
 	return cs_limits_new(job->loop, plan, on_limit, job, &job->limits, err);
 }
 
-void cs__job_unwatch(struct job *job)
+void cs__job_unwatch_container(struct job *job)
 {
 	if (!job->loop)
 		return;
 	cs_loop_remove(job->loop, &job->init_source);
+	cs_loop_remove(job->loop, &job->oom_source);
+	cs_loop_remove(job->loop, &job->oom_timer);
+	cs_loop_remove(job->loop, &job->kill_timer);
+}
+
+void cs__job_unwatch(struct job *job)
+{
+	if (!job->loop)
+		return;
+	cs__job_unwatch_container(job);
 	cs_loop_remove(job->loop, &job->parent_source);
 	cs_loop_remove(job->loop, &job->guardian_source);
-	cs_loop_remove(job->loop, &job->oom_source);
-	cs_loop_remove(job->loop, &job->kill_timer);
-	cs_loop_remove(job->loop, &job->oom_timer);
 	cs_signals_free(job->signals);
 	job->signals = NULL;
 }
