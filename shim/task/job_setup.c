@@ -307,7 +307,8 @@ static int make_streams(struct job *job, struct cs_err *err)
 	struct cs_streams_plan plan = {
 		.interactive = s->interactive,
 		.watch_readers = s->on_sink_gone == CS_SINK_GONE_CANCEL && !(s->stdout_file && s->stderr_file),
-		.mark = s->on_output_limit == CS_AT_OUTPUT_DISCARD && s->format == CS_FORMAT_TEXT,
+		.mark_cap = s->on_output_limit == CS_AT_OUTPUT_DISCARD && s->format == CS_FORMAT_TEXT,
+		.mark_rate = s->format == CS_FORMAT_TEXT,
 		.uid = job->spec.uid,
 		.gid = job->spec.gid,
 		.drain = {

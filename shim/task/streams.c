@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,7 +35,7 @@ struct cs_streams {
 	struct cs_loop *loop;
 	cs_streams_fn *fn;
 	void *arg;
-	bool mark;
+	bool mark_cap, mark_rate;
 	bool interactive;
 	int child_fds[3];
 	int feed_fd; /* write end of the container's stdin until begin */
@@ -132,8 +133,8 @@ int cs_streams_open(struct cs_loop *loop, const struct cs_streams_plan *plan, cs
 			cs_sink_free(plan->sinks_consume[i]);
 		return cs_fail(err, CS_LIMIT, ENOMEM, "streams");
 	}
-	*s = (struct cs_streams){ .loop = loop, .fn = fn, .arg = arg, .mark = plan->mark,
-				  .interactive = plan->interactive, .child_fds = { -1, -1, -1 }, .feed_fd = -1 };
+	*s = (struct cs_streams){ .loop = loop, .fn = fn, .arg = arg, .mark_cap = plan->mark_cap,
+				  .mark_rate = plan->mark_rate, .interactive = plan->interactive, .child_fds = { -1, -1, -1 }, .feed_fd = -1 };
 	for (size_t i = 0; i < CS_STREAMS; i++)
 		s->streams[i] = (struct stream){ .owner = s, .which = (enum cs_stream)i, .read_fd = -1,
 						 .reader_fd = -1, .sink = plan->sinks_consume[i],
@@ -197,21 +198,37 @@ void cs_streams_engine_words(struct cs_streams *s, struct cs_buf *out)
 
 /* --- the program's -------------------------------------------------------------------- */
 
-static void mark(struct stream *stream)
+static void note(struct cs_streams *s, const char *text)
 {
-	struct cs_drain *to = stream->owner->streams[CS_STREAM_ERR].drain;
+	struct cs_drain *to = s->streams[CS_STREAM_ERR].drain;
+
+	if (to)
+		cs_drain_note(to, text);
+}
+
+/* Once. */
+static void mark_cap(struct stream *stream)
+{
 	char text[128];
 
-	if (stream->marked || !stream->owner->mark || !to)
+	if (!stream->owner->mark_cap || stream->marked)
 		return;
 	stream->marked = true;
-	if (stream->config.cap_bytes != UINT64_MAX)
-		snprintf(text, sizeof(text), "caisson: %s limit of %llu bytes reached, further output discarded\n",
-			 names[stream->which], (unsigned long long)stream->config.cap_bytes);
-	else
-		snprintf(text, sizeof(text), "caisson: %s passes %llu bytes a second, what is above is discarded\n",
-			 names[stream->which], (unsigned long long)stream->config.rate_bytes_per_s);
-	cs_drain_note(to, text);
+	snprintf(text, sizeof(text), "caisson: %s limit of %" PRIu64 " bytes reached, further output discarded\n",
+		 names[stream->which], stream->config.cap_bytes);
+	note(stream->owner, text);
+}
+
+/* For every dropped stretch; the bucket keeps them a second apart. */
+static void mark_rate(struct stream *stream)
+{
+	char text[128];
+
+	if (!stream->owner->mark_rate)
+		return;
+	snprintf(text, sizeof(text), "caisson: %s passes %" PRIu64 " bytes a second, what is above is discarded\n",
+		 names[stream->which], stream->config.rate_bytes_per_s);
+	note(stream->owner, text);
 }
 
 static void on_drain(struct cs_drain *drain CS_UNUSED, enum cs_drain_event event, int errnum, void *arg)
@@ -221,11 +238,11 @@ static void on_drain(struct cs_drain *drain CS_UNUSED, enum cs_drain_event event
 
 	switch (event) {
 	case CS_DRAIN_CAP:
-		mark(stream);
+		mark_cap(stream);
 		s->fn(CS_STREAMS_CAP, s->arg);
 		break;
 	case CS_DRAIN_RATE_DROP:
-		mark(stream);
+		mark_rate(stream);
 		break;
 	case CS_DRAIN_SINK_BROKEN:
 		cs_log_debug("%s: %s: what follows is dropped", names[stream->which], strerror(errnum));

@@ -35,7 +35,7 @@ typedef void cs_streams_fn(enum cs_streams_event event, void *arg);
 struct cs_streams_plan {
 	bool interactive;                    /* stdin from fd 0, else /dev/null */
 	bool watch_readers;                  /* report CS_STREAMS_READER_GONE for fds 1 and 2 */
-	bool mark;                           /* say in stderr's sink that output is cut from here */
+	bool mark_cap, mark_rate;            /* say in stderr's sink that a cap is reached; that a rate is passed */
 	uid_t uid;                           /* owner of the pipes, so that /dev/stdout can be opened again inside */
 	gid_t gid;
 	struct cs_drain_config drain[CS_STREAMS];

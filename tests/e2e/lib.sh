@@ -212,6 +212,8 @@ _show_run() {
 # spawn COMMAND...: in the background; sets pid. Output goes to $T/spawn.out and $T/spawn.err. Unlike with a bare `&`,
 # SIGINT and SIGQUIT are not ignored by the command.
 spawn() {
+    : >"$T/spawn.out" # not only by what is spawned, which may come later than a look at them
+    : >"$T/spawn.err"
     env --default-signal "$@" >"$T/spawn.out" 2>"$T/spawn.err" </dev/null &
     pid=$!
 }
