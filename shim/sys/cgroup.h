@@ -96,7 +96,7 @@ const char *cs_cgroup_path(const struct cs_cgroup *cgroup);
  * else the first. Not the bare v2 of a hybrid host: engines do not move their
  * container out of a cell there, and it would die with the helper. For
  * helpers, not for limits. *ret_procs_fd is an fd of its cgroup.procs to
- * write "0" to (CLOEXEC, the caller's). CS_EXISTS when path is there already.
+ * write "0" to (CLOEXEC, the caller's). One that is there already will do.
  */
 int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
 			struct cs_err *err);

@@ -58,7 +58,8 @@ static void case_cell(void)
 	pid_t pid;
 
 	need_ok(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), &fd, &err), err);
-	need(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), &again, &err) < 0 && err.kind == CS_EXISTS);
+	need_ok(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), &again, &err), err);
+	close(again);
 	need((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
 	pid = fork();
 	need(pid >= 0);
@@ -73,6 +74,69 @@ static void case_cell(void)
 	need(WTERMSIG(t_wait_for(pid)) == SIGKILL);
 	close(fd);
 	t_kill_and_remove(cgroup);
+}
+
+/* One that goes out of its cell by itself, as who removes it must. */
+static void case_cell_left(void)
+{
+	const char *path = t_group("/cells/left");
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_cgroup *cgroup;
+	int fd;
+	pid_t pid;
+
+	need_ok(cs_cgroup_make_cell(&t_host, path, &fd, &err), err);
+	cgroup = t_open_group(path);
+	pid = fork();
+	need(pid >= 0);
+	if (pid == 0) {
+		need(write(fd, "0", 1) == 1);
+		need_int(cs_cgroup_is_empty(cgroup), 0);
+		need_int(cs_cgroup_leave_cell(&t_host), 0);
+		need_int(cs_cgroup_is_empty(cgroup), 1);
+		need_int(cs_cgroup_remove(&t_host, path, t_in_s(1), NULL), 0);
+		_exit(0);
+	}
+	need_int(t_wait_for(pid), 0);
+	need_int(cs_cgroup_is_empty(cgroup), 1);
+	close(fd);
+	cs_cgroup_free(cgroup);
+}
+
+static bool is_there(const char *path)
+{
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_cgroup *cgroup;
+
+	if (cs_cgroup_open(&t_host, path, &cgroup, &err) < 0)
+		return false;
+	cs_cgroup_free(cgroup);
+	return true;
+}
+
+/* A group in common goes with the last hold, and not while something is in it. */
+static void case_common(void)
+{
+	const char *path = t_make("/common", false);
+	struct cs_err err = CS_ERR_INIT;
+	int one, two;
+
+	need_ok(cs_cgroup_hold(&t_host, path, &one, &err), err);
+	need_ok(cs_cgroup_hold(&t_host, path, &two, &err), err);
+	t_make("/common/inner", false);
+	close(one);
+	cs_cgroup_drop(&t_host, path, t_group("/common/inner"));
+	need(is_there(path) && is_there(t_group("/common/inner")));
+	close(two);
+	cs_cgroup_drop(&t_host, path, NULL);
+	need(is_there(path));
+	cs_cgroup_drop(&t_host, path, t_group("/common/inner"));
+	need(!is_there(path));
+	need_ok(cs_cgroup_hold(&t_host, path, &one, &err), err);
+	need(is_there(path));
+	close(one);
+	cs_cgroup_drop(&t_host, path, NULL);
+	need(!is_there(path));
 }
 
 /* A stopped, a frozen, a plain process, some in a group below. */
@@ -397,6 +461,8 @@ static void case_limits(void)
 const struct t_case t_cgroup_cases[] = {
 	{ "open", case_open },
 	{ "cell", case_cell },
+	{ "cell-left", case_cell_left },
+	{ "common", case_common },
 	{ "kill", case_kill },
 	{ "freeze", case_freeze },
 	{ "kill-below-frozen", case_kill_below_frozen },

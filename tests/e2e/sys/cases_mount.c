@@ -5,10 +5,29 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/sys/mount.h"
+#include "shim/sys/mountinfo.h"
+
+/* Of the mount at that very point. */
+static bool has_option(const char *point, const char *option)
+{
+	cs_auto(buf) text = CS_BUF_INIT(CS_MOUNTINFO_MAX);
+	struct cs_mountinfo row;
+	bool has = false;
+	char *cursor;
+
+	need_int(cs_mountinfo_read(&text), 0);
+	cursor = text.data;
+	while (cs_mountinfo_next(&cursor, &row) > 0) {
+		if (strcmp(row.point, point) == 0)
+			has = cs_mountinfo_has_option(row.options, option);
+	}
+	return has;
+}
 
 static void case_mount_tmpfs(void)
 {
@@ -19,10 +38,11 @@ static void case_mount_tmpfs(void)
 	int fd;
 
 	t_new_namespace();
-	need_ok(cs_mount_tmpfs(path, T_MIB, 10, 0700, true, &err), err);
+	need_ok(cs_mount_tmpfs(path, T_MIB, 10, 0700, MS_NOSUID | MS_NODEV, &err), err);
 	snprintf(name, sizeof(name), "%s/f", path);
 	fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	need(fd >= 0);
+	if (fd < 0)
+		t_die("create %s: %s", name, strerror(errno));
 	while (write(fd, data, sizeof(data)) == (ssize_t)sizeof(data))
 		n++;
 	need(errno == ENOSPC && n == T_MIB / sizeof(data));
@@ -35,7 +55,8 @@ static void case_mount_tmpfs(void)
 		close(fd);
 	}
 	need(n == 8); /* 10 with the root and f */
-	need(cs_mount_tmpfs(t_in_files("nowhere"), 0, 0, 0755, false, &err) < 0 && err.kind == CS_NOT_FOUND);
+	need(has_option(path, "nosuid") && has_option(path, "nodev") && !has_option(path, "noexec"));
+	need(cs_mount_tmpfs(t_in_files("nowhere"), 0, 0, 0755, 0, &err) < 0 && err.kind == CS_NOT_FOUND);
 }
 
 static void case_mount_overlay(void)
@@ -44,7 +65,7 @@ static void case_mount_overlay(void)
 	struct cs_err err = CS_ERR_INIT;
 
 	t_new_namespace();
-	need_ok(cs_mount_tmpfs(t_files, 0, 0, 0755, false, &err), err);
+	need_ok(cs_mount_tmpfs(t_files, 0, 0, 0755, 0, &err), err);
 	for (size_t i = 0; i < CS_ARRAY_LEN(odd); i++) {
 		char dirs[4][PATH_MAX], seen[PATH_MAX + 8];
 
@@ -79,13 +100,13 @@ static void case_mount_detach_all(void)
 	char inner[PATH_MAX];
 
 	t_new_namespace();
-	need_ok(cs_mount_tmpfs(neighbour, 0, 0, 0755, false, &err), err);
+	need_ok(cs_mount_tmpfs(neighbour, 0, 0, 0755, 0, &err), err);
 	need_ok(cs_mount_detach_all(path, &err), err);
-	need_ok(cs_mount_tmpfs(path, 0, 0, 0755, false, &err), err);
-	need_ok(cs_mount_tmpfs(path, 0, 0, 0755, false, &err), err);
+	need_ok(cs_mount_tmpfs(path, 0, 0, 0755, 0, &err), err);
+	need_ok(cs_mount_tmpfs(path, 0, 0, 0755, 0, &err), err);
 	snprintf(inner, sizeof(inner), "%s/in ner", path);
 	need(mkdir(inner, 0755) == 0);
-	need_ok(cs_mount_tmpfs(inner, 0, 0, 0755, false, &err), err);
+	need_ok(cs_mount_tmpfs(inner, 0, 0, 0755, 0, &err), err);
 	need(chdir(inner) == 0); /* busy */
 	need_int(t_mounts_below(path), 3);
 	need_ok(cs_mount_detach_all(path, &err), err);

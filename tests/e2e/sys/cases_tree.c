@@ -87,7 +87,7 @@ static void case_tree_mount(void)
 	t_make_dir("tree/mount");
 	t_make_file(t_in_files("tree/a/f"));
 	t_make_file(t_in_files("tree/bound"));
-	need_ok(cs_mount_tmpfs(t_in_files("tree/mount"), 0, 0, 0755, false, &err), err);
+	need_ok(cs_mount_tmpfs(t_in_files("tree/mount"), 0, 0, 0755, 0, &err), err);
 	need(mount("/dev/null", t_in_files("tree/bound"), NULL, MS_BIND, NULL) == 0);
 	t_make_file(t_in_files("tree/mount/precious"));
 	need_int(cs_path_remove_tree(dir, "tree"), -EXDEV);
@@ -107,7 +107,7 @@ static void case_tree_deep_without_inodes(void)
 	int dir, cur;
 
 	t_new_namespace();
-	need_ok(cs_mount_tmpfs(t_files, 0, 12000, 0755, false, &err), err);
+	need_ok(cs_mount_tmpfs(t_files, 0, 12000, 0755, 0, &err), err);
 	dir = t_files_fd();
 	cur = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	need(mkdirat(cur, "d", 0755) == 0);
