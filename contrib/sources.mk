@@ -14,7 +14,6 @@ contrib/man/caisson.1: contrib/man/caisson.1.in contrib/man/generate.sh caisson$
 contrib/man/caisson.json.5: contrib/man/caisson.json.5.in contrib/man/generate.sh caisson$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) contrib/man && sh $(srcdir)/contrib/man/generate.sh ./caisson$(EXEEXT) \
 		$(srcdir)/contrib/man/caisson.json.5.in >$@.tmp && mv $@.tmp $@
-EXTRA_DIST += contrib/man/caisson.json.5.in
 check_PROGRAMS += contrib/bench/drain_driver
 contrib_bench_drain_driver_LDADD = $(LIBS_STDIO)
 EXTRA_DIST += contrib/bench/README.md contrib/bench/bench-drain

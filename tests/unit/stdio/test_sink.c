@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -180,6 +182,44 @@ START_TEST(regular_files)
 	check_file(0, "");
 	check_file(0, "before");
 	check_file(O_APPEND, "before");
+}
+END_TEST
+
+START_TEST(full_tmpfs)
+{
+	/* a disk that fills in the middle: what got in counts as kept, and the program goes on (F065) */
+	struct cs_drain_config config = CS_DRAIN_CONFIG_INIT;
+	static char data[200000];
+	struct plumbing p;
+	struct stat st;
+	int fd;
+
+	scratch("");
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", scratch_dir, "tmpfs", 0, "size=64k") < 0) {
+		scratch_remove("none");
+		return;
+	}
+	fd = open(scratch("log"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_ge(fd, 0);
+	plumbing_init(&p, fd, &config);
+	program_writes(&p, data, 1000);
+	settle(&p);
+	program_writes(&p, data, sizeof(data));
+	settle(&p);
+	ck_assert_int_eq(p.errnum, ENOSPC);
+	program_writes(&p, data, sizeof(data));
+	program_ends(&p);
+	run_to_done(&p, NULL);
+	ck_assert_int_eq(p.events[CS_DRAIN_SINK_BROKEN], 1);
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_int_eq(st.st_size, 65536);
+	ck_counts(&p, 1000 + 2 * sizeof(data), 65536, 1000 + 2 * sizeof(data) - 65536);
+	cs_close_fd(&fd);
+	plumbing_release(&p);
+	ck_assert_int_eq(umount2(scratch_dir, MNT_DETACH), 0);
+	scratch_remove("none");
 }
 END_TEST
 
@@ -462,6 +502,6 @@ START_TEST(captures_are_bounded)
 END_TEST
 
 CS_UNIT_SUITE(sink, flags_of_a_shared_description, pipe_without_a_description_of_our_own,
-	      small_pieces_do_not_fill_slots, regular_files, file_too_large, sockets,
+	      small_pieces_do_not_fill_slots, regular_files, full_tmpfs, file_too_large, sockets,
 	      socket_peer_closed, terminals, terminal_master, null_takes_all,
 	      descriptors_that_cannot_be_written, new_files, captures, captures_are_bounded)
