@@ -140,6 +140,7 @@ int cs_drain_release_hold(struct cs_drain *drain)
 	drain->hold = false;
 	drain->in_flight = (struct cs_drain_piece){ 0 }; /* untaken words */
 	drain->progress_ns = cs_clock_now_ns();
+	kick(drain); /* for a note that waits */
 	return 0;
 }
 

@@ -190,7 +190,13 @@ START_TEST(hold_keeps_the_engines_words_apart)
 	ck_counts(&p, 0, 0, 0);
 	ck_assert_int_eq(cs_drain_take_pending(p.drain, &words), 0);
 	ck_assert_str_eq(words.data, "engine: warning\n");
+	cs_drain_note(p.drain, "a note");
+	settle(&p);
 	ck_assert_int_eq(cs_drain_release_hold(p.drain), 0);
+	settle(&p);
+	reader_reads(&p, &out);
+	ck_assert_str_eq(out.data, "a note\n");
+	cs_buf_reset(&out);
 	ck_assert_int_eq(cs_drain_release_hold(p.drain), 0);
 	ck_assert_int_eq(cs_drain_take_pending(p.drain, &words), -EINVAL);
 	program_says(&p, "program");
