@@ -231,7 +231,7 @@ static int cpuset_parse(const char *p, struct cpuset *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	for (;;) {
-		unsigned first, last;
+		unsigned first = 0, last;
 		int r = read_cpu(&p, &first);
 
 		last = first;

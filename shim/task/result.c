@@ -182,12 +182,13 @@ static void put_capture(struct maker *m, const struct cs_result_stream *stream)
 {
 	cs_auto(buf) coded = CS_BUF_INIT(2 * (size_t)CAPTURE_MAX);
 	const struct cs_buf *bytes = &stream->bytes;
-	bool text = is_utf8(bytes->data ? bytes->data : "", bytes->len);
+	const char *data = bytes->data ? bytes->data : "";
+	bool text = is_utf8(data, bytes->len);
 
 	if (text) {
-		put(m, "data", cs_json_new_string_n(bytes->data ? bytes->data : "", bytes->len));
+		put(m, "data", cs_json_new_string_n(data, bytes->len));
 	} else {
-		if (cs_buf_add_base64(&coded, bytes->data, bytes->len) < 0)
+		if (cs_buf_add_base64(&coded, data, bytes->len) < 0)
 			m->failed = -1;
 		put(m, "data", cs_json_new_string_n(coded.data ? coded.data : "", coded.len));
 	}
