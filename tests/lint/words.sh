@@ -22,8 +22,11 @@ for f in $(list '*'); do
     shim | oci-spec | hooks | tests | contrib | configure.ac | Makefile.am | README.md | autogen.sh | COPYING | .*) ;;
     *) say "$f: not among the top level's entries" ;;
     esac
+    case $f in
+    configure | aclocal.m4 | config.h | config.h.in | config.status) say "$f: generated, not source" ;;
+    esac
     case ${f##*/} in
-    Makefile | Makefile.in | configure | aclocal.m4 | config.h | config.h.in | config.status | config.log | *.o | *.a | *.so | \
+    Makefile | Makefile.in | *.o | *.a | *.so | \
         *.pb-c.[ch] | *.log | *.trs | *.orig | *.rej | *.pyc | *~ | *.cpio | *.tar | *.tar.*)
         case $f in tests/fuzz/corpus/* | tests/golden/*) ;; *) say "$f: generated, not source" ;; esac
         ;;
