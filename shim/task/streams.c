@@ -314,8 +314,8 @@ static int64_t attend(struct stream *stream, struct waiting *w, bool *ret_held)
 			next = quiet_since + w->drain_timeout_ns;
 		}
 	}
-	stuck_since = CS_MAX(cs_drain_last_progress_ns(drain), w->began_ns);
-	if (!cs_drain_is_idle(drain) || w->stopped[stream->which] || cs_drain_at_eof(drain)) {
+	if (cs_drain_is_blocked(drain)) {
+		stuck_since = CS_MAX(cs_drain_last_progress_ns(drain), w->began_ns);
 		if (now - stuck_since >= w->flush_timeout_ns)
 			cs_drain_flush_give_up(drain);
 		else
