@@ -95,13 +95,14 @@ const char *cs_cgroup_path(const struct cs_cgroup *cgroup);
  * kill or at least list: v2 where that is the layout, else freezer, else pids,
  * else the first. Not the bare v2 of a hybrid host: engines do not move their
  * container out of a cell there, and it would die with the helper. For
- * helpers, not for limits. *ret_procs_fd is an fd of its cgroup.procs to
- * write "0" to (CLOEXEC, the caller's). One that is there already will do.
+ * helpers, not for limits. *ret_procs_fd is an fd (CLOEXEC, the caller's) to
+ * which a process of one thread writes "0" to move in. One that is there
+ * already will do.
  */
 int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
 			struct cs_err *err);
 
-/* Moves the calling process to the top of the hierarchy that cells are in, so that its cell can be removed. 0 or -errno. */
+/* Moves the calling process, of one thread, to the top of the hierarchy that cells are in, so that its cell can be removed. 0 or -errno. */
 int cs_cgroup_leave_cell(const struct cs_cgroup_host *host);
 
 /*

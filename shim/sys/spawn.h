@@ -45,7 +45,7 @@ struct cs_spawn {
 	const sigset_t *mask;      /* NULL: the empty mask */
 	bool new_pgroup;           /* its own process group, so that all of it can be killed */
 	bool die_with_us;          /* PR_SET_PDEATHSIG SIGKILL, without the race against our death; exec of a set-user-ID file drops it */
-	const int *cgroup_procs_fds; /* "cgroup.procs" descriptors that the child writes itself into before exec */
+	const int *cgroup_procs_fds; /* of cs_cgroup_make_cell: the child writes itself into them before exec */
 	size_t n_cgroup_procs_fds;
 };
 

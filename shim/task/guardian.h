@@ -33,7 +33,7 @@ struct cs_guardian {
 
 /*
  * Forks. The record is open, and need not be made yet. cgroup_path is the run's group. In the child it never returns.
- * cell_procs_fd (or -1) is the cgroup.procs of CS_CGROUP_GUARDIANS, which the
+ * cell_procs_fd (or -1) is the way into CS_CGROUP_GUARDIANS, which the
  * child moves itself into.
  */
 int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cell_procs_fd,
