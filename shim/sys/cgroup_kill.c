@@ -355,6 +355,9 @@ int cs_cgroup_kill(const struct cs_cgroup *cgroup, int64_t deadline_ns)
 
 	if (r != 0)
 		return r > 0 ? -EDEADLK : r;
+	/* the common end of a run: to freeze and thaw a v1 group stops every CPU for a moment */
+	if (cs_cgroup_is_empty(cgroup) == 1)
+		return 0;
 	for (;;) {
 		int64_t until = CS_MIN(cs_clock_deadline_ns(SWEEP_PATIENCE_NS), deadline_ns);
 		int error = kill_once(cgroup);

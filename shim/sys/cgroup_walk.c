@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/fd.h"
@@ -105,15 +106,27 @@ static int step(int *cur, struct cs_buf *stack, const struct cs_cgroup_visitor *
 	return r != 0 ? r : enter(fd, stack, visitor, arg);
 }
 
+/* kernfs counts the directories in a directory as links to it. */
+static bool has_children(int dir_fd)
+{
+	struct stat st;
+
+	return fstat(dir_fd, &st) < 0 || st.st_nlink != 2;
+}
+
 int cs_cgroup_walk(int dir_fd, const struct cs_cgroup_visitor *visitor, void *arg)
 {
 	cs_auto(buf) stack = CS_BUF_INIT(NAMES_MAX);
-	cs_autofd int cur = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r;
+	cs_autofd int cur = -1;
+	int r = visitor->enter != NULL ? visitor->enter(dir_fd, arg) : 0;
 
+	/* after the visit, as below: what moves from a group into a new one below it is seen in one of them */
+	if (r != 0 || !has_children(dir_fd))
+		return r;
+	cur = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (cur < 0)
 		return is_gone(errno) ? 0 : -errno;
-	r = enter(cur, &stack, visitor, arg);
+	r = push_children(&stack, cur);
 	while (r == 0 && stack.len > 0)
 		r = step(&cur, &stack, visitor, arg);
 	return r;

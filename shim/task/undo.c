@@ -42,6 +42,9 @@ static int undo_cgroup(const struct cs_cgroup_host *host, const char *path, int6
 	pid_t holder = 0;
 	int r;
 
+	/* mostly nobody is left in it, or it is gone */
+	if (cs_cgroup_remove(host, path, 0, NULL) == 0)
+		return 0;
 	if (cs_cgroup_open(host, path, &cgroup, &err) == 0) {
 		cs_cgroup_kill(cgroup, deadline_ns);
 		cs_cgroup_free(cgroup);
