@@ -46,7 +46,7 @@ enum rank {
 	RANK_NOISE,   /* below an error by its own word, or the inside of a crash report */
 	RANK_TEXT,    /* no level known */
 	RANK_ERROR,   /* says of itself that it is an error */
-	RANK_CRASH    /* the engine itself fell over: what follows is a consequence */
+	RANK_CRASH    /* the engine itself fell over, or did not understand us: what follows is a trace, or its help */
 };
 
 static enum rank rank_of_level(struct span level)
@@ -78,6 +78,7 @@ static enum rank rank_of_text(struct span line)
 {
 	static const char *const crashes[] = {
 		"panic: ", "fatal error: ", "runtime: failed to create new OS thread", "SIGSEGV: ",
+		"flag provided but not defined: ",
 	};
 	/* what a Go stack trace is made of */
 	static const char *const inside[] = {
@@ -89,6 +90,9 @@ static enum rank rank_of_text(struct span line)
 	for (size_t i = 0; i < CS_ARRAY_LEN(crashes); i++)
 		if (starts_with(line, crashes[i]))
 			return RANK_CRASH;
+	/* getopt(3), behind the path that the engine was called by */
+	if (find(line, ": unrecognized option ") || find(line, ": invalid option "))
+		return RANK_CRASH;
 	for (size_t i = 0; i < CS_ARRAY_LEN(inside); i++)
 		if (starts_with(line, inside[i]))
 			return RANK_NOISE;

@@ -51,6 +51,15 @@ START_TEST(text_of_the_engines)
 }
 END_TEST
 
+START_TEST(help_behind_an_error_is_not_the_error)
+{
+	says_text("flag provided but not defined: -no\nUsage: runsc <flags> <subcommand>\n\nUse \"runsc flags\" for a list\n",
+		  "flag provided but not defined: -no");
+	says_text("/usr/bin/crun: unrecognized option '--no'\nTry `crun --help' for more information.\n",
+		  "/usr/bin/crun: unrecognized option '--no'");
+}
+END_TEST
+
 START_TEST(F031_crash_of_a_go_program_is_told_by_its_first_line)
 {
 	says_text("runtime: failed to create new OS thread (have 5 already; errno=11)\n"
@@ -122,6 +131,7 @@ START_TEST(F019_blame_of_every_engines_words)
 END_TEST
 
 CS_UNIT_SUITE(engine_log, json_lines_of_the_engines, text_of_the_engines,
+	      help_behind_an_error_is_not_the_error,
 	      F031_crash_of_a_go_program_is_told_by_its_first_line,
 	      F062_garbage_gives_a_printable_line_or_nothing, long_message_is_not_cut_inside_a_character,
 	      F019_blame_of_every_engines_words)
