@@ -18,15 +18,21 @@
 #define LOG_READ_MAX (64 * 1024)
 #define MESSAGE_MAX 768
 
-static const int64_t timeouts_ns[CS_VERBS] = {
-	[CS_VERB_CREATE] = 30 * CS_NSEC_PER_SEC,
+/* Times the base; 0 is 1. */
+static const int64_t timeout_factors[CS_VERBS] = {
+	[CS_VERB_CREATE] = 3,
 };
+
+int64_t cs_engine_timeout_ns(enum cs_verb verb, int64_t base_ns)
+{
+	int64_t factor = timeout_factors[verb] ? timeout_factors[verb] : 1, ns;
+
+	return __builtin_mul_overflow(base_ns, factor, &ns) ? CS_NEVER : ns;
+}
 
 static int64_t timeout_of(const struct cs_engine_call *call)
 {
-	int64_t timeout_ns = call->timeout_ns ? call->timeout_ns : timeouts_ns[call->verb];
-
-	return timeout_ns ? timeout_ns : 10 * CS_NSEC_PER_SEC;
+	return call->timeout_ns ? call->timeout_ns : cs_engine_timeout_ns(call->verb, CS_ENGINE_TIMEOUT_NS);
 }
 
 void cs_engine_result_release(struct cs_engine_result *result)

@@ -14,17 +14,22 @@
 #define CS_ENGINE_ENGINE_CALL_H
 
 #include "shim/base/buf.h"
+#include "shim/base/clock.h"
 #include "shim/engine/engine_argv.h"
 #include "shim/sys/loop.h"
 #include "shim/sys/spawn.h"
 
 #define CS_ENGINE_OUTPUT_MAX (64 * 1024)
 
+/* What a call may take: create, which sets up what all others only look at, three times as long. */
+#define CS_ENGINE_TIMEOUT_NS (10 * CS_NSEC_PER_SEC)
+int64_t cs_engine_timeout_ns(enum cs_verb verb, int64_t base_ns);
+
 struct cs_engine_call {
 	const struct cs_engine *engine;
 	enum cs_verb verb;
 	const struct cs_engine_args *args;
-	int64_t timeout_ns;          /* 0: the verb's own (create 30 s, start 10 s, others 10 s) */
+	int64_t timeout_ns;          /* 0: cs_engine_timeout_ns of CS_ENGINE_TIMEOUT_NS */
 	const int *stdio;            /* three descriptors for create and exec, borrowed; NULL: null, captured, captured */
 	const int *cgroup_procs_fds; /* cells that the engine is born into, see cs_spawn */
 	size_t n_cgroup_procs_fds;

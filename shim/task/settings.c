@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shim/base/clock.h"
+#include "shim/engine/engine_call.h"
 
 struct cs_opt_set cs_settings_set(struct cs_settings_tree *tree)
 {
@@ -50,6 +51,7 @@ int cs_settings_init(struct cs_settings_tree *tree, struct cs_err *err)
 	v->output_limit_bytes = v->stdout_limit_bytes = v->stderr_limit_bytes = CS_OPT_UNLIMITED;
 	v->output_rate_bytes = CS_OPT_UNLIMITED;
 	v->timeout_ns = v->cpu_time_ns = v->idle_timeout_ns = CS_NEVER;
+	v->engine_timeout_ns = CS_ENGINE_TIMEOUT_NS;
 	for (size_t i = 0; i < CS_ARRAY_LEN(builtin); i++) {
 		const struct cs_opt *row = cs_opt_by_name(&set, builtin[i].name);
 

@@ -25,6 +25,7 @@ struct cs_settings {
 	char *runtime;
 	struct cs_strv runtime_args;
 	bool systemd_cgroup;
+	int64_t engine_timeout_ns; /* of one call, see cs_engine_timeout_ns */
 
 	/* files */
 	char *rootfs;

@@ -90,6 +90,8 @@ const struct cs_opt cs_settings_rows[] = {
 	  .man = "Without it the first of crun and runc in PATH." },
 	{ "runtime-arg", 0, CS_OPT_LIST, AT(runtime_args), .key = "runtimeArgs", .arg = "ARG",
 	  .help = "argument for the engine, before its verb" },
+	{ "engine-timeout", 0, CS_OPT_DURATION, AT(engine_timeout_ns), .key = "engineTimeout", .arg = "TIME",
+	  .min = CS_NSEC_PER_MSEC, .help = "time that the engine may take for one call; three times that for its create" },
 	{ "systemd-cgroup", 0, CS_OPT_SWITCH, AT(systemd_cgroup), .key = "systemdCgroup",
 	  .help = "let systemd make the cgroup" },
 

@@ -127,13 +127,21 @@ static int not_in_force(const struct cs_verify_plan *plan, struct cs_result *res
 	return 0;
 }
 
+static const char *number_text(uint64_t value, char text[static 24])
+{
+	if (value == UINT64_MAX)
+		return "no limit";
+	snprintf(text, 24, "%llu", (unsigned long long)value);
+	return text;
+}
+
 static int check_resource(const struct cs_verify_plan *plan, const struct check *check,
 			  struct cs_result *result, struct cs_err *err)
 {
 	const struct cs_resource_row *row = cs_resource_row(check->resource);
 	struct cs_result_limit_value *value = &result->limits[check->resource];
 	uint64_t asked = check->asked(plan->spec), in_force;
-	char what[256];
+	char what[256], number[24];
 	int r;
 
 	if (asked == CS_UNLIMITED)
@@ -151,8 +159,8 @@ static int check_resource(const struct cs_verify_plan *plan, const struct check 
 		snprintf(what, sizeof(what), "%s: the limit cannot be read back (%s): %s", row->flag,
 			 cs_cgroup_is_v2(plan->cgroup) ? row->v2_file : row->v1_file, strerror(-r));
 	else
-		snprintf(what, sizeof(what), "%s: asked for %llu, in force is %lld (%s)", row->flag,
-			 (unsigned long long)asked, (long long)in_force,
+		snprintf(what, sizeof(what), "%s: asked for %llu, in force is %s (%s)", row->flag,
+			 (unsigned long long)asked, number_text(in_force, number),
 			 cs_cgroup_is_v2(plan->cgroup) ? row->v2_file : row->v1_file);
 	return not_in_force(plan, result, check->best_effort, what, err);
 }
