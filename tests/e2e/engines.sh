@@ -1,0 +1,247 @@
+#!/bin/sh
+# An engine that does wrong: bounded, undone, and said so. First a scripted one, then the real ones.
+# needs: root
+# timeout: 180
+. "${0%/*}/lib.sh"
+
+if [ ! -x "$CAISSON_FAKERUN" ]; then skip_all "the scripted engine is not built: $CAISSON_FAKERUN"; fi
+
+mkdir "$T/bin" "$T/cache"
+rec=$T/record
+number=0
+
+# fake KIND LINE...: an engine that passes for KIND and does what the lines say (tests/fake/script.h); sets rt
+fake() {
+    rt=$T/bin/$1
+    ln -sf "$CAISSON_FAKERUN" "$rt"
+    shift
+    printf '%s\n' "$@" >"$rt.script"
+}
+
+# attempt FLAGS...: the scripted engine sets no rlimits, and every call has a deadline of 300 ms (create: 900)
+attempt() {
+    number=$((number + 1))
+    id=e$$-$number
+    rm -f "$rec"
+    run "$CAISSON" run --runtime "$rt" --cache-dir "$T/cache" --engine-timeout "$(scaled 300)ms" --best-effort=rlimits \
+        --id "$id" --result "$rec" "$@"
+}
+
+no_group() { [ -z "$(find /sys/fs/cgroup -type d -path "*/caisson/*$1*" 2>/dev/null)" ]; }
+
+# clean DESC: nothing of the last attempt is there; its supervisor has ended, so this needs no waiting
+clean() {
+    if no_group "$id" && [ ! -e "/run/caisson/runs/$id" ]; then
+        ok "$1: nothing is left"
+    else
+        not_ok "$1: nothing is left" "$(find /sys/fs/cgroup /run/caisson -path "*$id*" 2>/dev/null)"
+    fi
+}
+
+# failed KIND TEXT DESC: start-failed of that kind, 125, a message with that text
+failed() {
+    is "$rc $(field reason) $(field error.kind)" "125 start-failed $1" "$3: start-failed, $1"
+    like "$(field error.message)|$err" "*$2*|*$2*" "$3: ... said in the record and to people"
+    clean "$3"
+}
+
+works() {
+    fake runc '# nothing wrong'
+    attempt -- sh -c 'echo hi; exit 3'
+    is "$rc|$out" "3|hi" "the scripted engine works"
+    clean "the scripted engine works"
+}
+
+hangs() {
+    fake runc 'create hang'
+    attempt -- true
+    failed engine-timeout "runc create: no answer within" "F032 create hangs"
+    between "$ms" 800 "$(scaled 2500)" "F032 create hangs: as long as the deadline"
+    fake runc 'create ignore-term' 'create hang'
+    attempt -- true
+    failed engine-timeout "runc create: no answer within" "F032 create hangs and ignores SIGTERM"
+    fake runc 'start hang'
+    attempt -- true
+    failed engine-timeout "runc start: no answer within" "F032 start hangs"
+    between "$ms" 250 "$(scaled 2000)" "F032 start hangs: as long as the deadline"
+    # kill is asked only where the init that we see is the engine's sandbox; the limit ends the run all the same
+    fake runc 'kill hang' 'delete hang'
+    attempt --timeout 200ms --stop-timeout 100ms -- sleep 97
+    is "$rc $(field reason)" "124 wall-limit" "F032 kill and delete hang: the limit ends the run"
+    between "$ms" 200 "$(scaled 1500)" "F032 kill and delete hang: in time"
+    clean "F032 kill and delete hang"
+}
+
+dies() {
+    fake runc 'create exit 4'
+    attempt -- true
+    failed engine "runc create: ended with status 4" "create fails without a word"
+    fake runc 'create die KILL'
+    attempt -- true
+    failed engine "runc create: killed by signal 9" "F023 create is killed"
+    fake runc '# nothing wrong'
+    attempt --id "$id" -- sh -c 'exit 3'
+    is "$rc" 3 "F023 create is killed: the same id again"
+    fake runc 'create exit 0'
+    attempt -- true
+    failed engine "left no pid file" "create ends well before the pid file"
+    fake runc 'create no-pid-file'
+    attempt -- true
+    failed engine "left no pid file" "create leaves a container and no pid file"
+    fake runc 'create late-pid-file 200'
+    attempt -- true
+    failed engine "left no pid file" "the pid file comes after the end of create"
+    fake runc 'create half'
+    attempt -- true
+    failed engine "container half made" "create leaves half a container"
+    fake runc 'create linger 60000' 'create exit 1'
+    attempt -- true
+    failed engine "ended with status 1" "create leaves a process in a session of its own"
+    fake runc 'start exit 1'
+    attempt -- true
+    failed engine "runc start: ended with status 1" "start fails"
+    fake runc 'start then-exit 1'
+    attempt -- sleep 97
+    failed engine "runc start: ended with status 1" "start fails though the program runs"
+}
+
+# A pid file may hold any number; nothing may happen to a process that is not ours.
+wrong_pid() {
+    sleep 96 &
+    bystander=$!
+    for n in 0 1 -1 99999999 "$bystander"; do
+        fake runc "create pid $n"
+        attempt -- true
+        is "$rc $(field reason) $(field error.kind)" "125 start-failed engine" "create names process $n"
+        clean "create names process $n"
+    done
+    check "create names a process of somebody else: it lives" kill -0 "$bystander"
+    kill "$bystander"
+    wait "$bystander" 2>/dev/null
+}
+
+talks() {
+    fake runc 'create stderr 1000000' 'create exit 1'
+    attempt -- true
+    failed engine "runc create: ended with status 1" "F029 1 MB on stderr"
+    like "$(field error.engineMessage)" "EEEEEEEE*" "F029 1 MB on stderr: a part of it is kept"
+    is "$((${#err} < 8192))" 1 "F029 1 MB on stderr: but not all of it"
+    fake runc 'create stderr 1000000'
+    attempt --capture both --format json -- sh -c 'echo hi'
+    is "$rc $(field stdout.seenBytes) $(field stderr.seenBytes)" "0 3 0" "F029 1 MB on stderr of a create that works: not the program's"
+    fake runc 'start stderr 1000000' 'start exit 1'
+    attempt -- true
+    failed engine "runc start:" "F029 1 MB on stderr of start"
+    fake runc 'create garbage-log 3000000' 'create exit 1'
+    attempt -- true
+    failed engine "runc create:" "a log of garbage"
+    check "a log of garbage: the record is one line" test "$(wc -l <"$rec")" = 1
+    fake runc 'create say said' 'create log logged' 'create exit 1'
+    attempt -- true
+    is "$(field error.engineMessage)" logged "the log is believed before stderr"
+    fake runc '* unknown'
+    attempt -- true
+    failed engine "create" "an engine that knows no verb"
+}
+
+# F038: a limit that was asked for and is not in force
+unlimited() {
+    fake runc 'create limits skip'
+    attempt --memory 64m -- sh -c 'echo ran'
+    failed limit "--memory: asked for 67108864, in force is no limit" "F038 limits not applied"
+    is "$out" "" "F038 limits not applied: nothing was run"
+    attempt --memory 0 -- sh -c 'echo ran'
+    failed limit "--pids-limit: asked for 64, in force is no limit" "F038 limits not applied: the next knob"
+    fake runc 'create limits half'
+    attempt --memory 64m -- sh -c 'echo ran'
+    failed limit "--memory: asked for 67108864, in force is 33554432" "F038 half the limit is applied"
+    attempt --memory 64m --best-effort=memory,swap,pids,cpu,rlimits -- sh -c 'echo ran'
+    is "$rc|$out" "0|ran" "F038 --best-effort goes on"
+    like "$(field warnings)" "*limit-not-applied: --memory: *" "F038 --best-effort: the record says so"
+    clean "F038 --best-effort"
+}
+
+cancelled() {
+    fake runc 'create hang'
+    number=$((number + 1))
+    id=e$$-$number
+    : >"$rt.calls"
+    spawn "$CAISSON" run --runtime "$rt" --cache-dir "$T/cache" --id "$id" --result "$rec" -- true
+    wait_until 5 grep -q create "$rt.calls"
+    began=$(now_ms)
+    kill -TERM "$pid"
+    if wait "$pid"; then rc=0; else rc=$?; fi
+    is "$rc $(field reason)" "143 cancelled" "SIGTERM while create hangs"
+    between $(($(now_ms) - began)) 0 "$(scaled 1000)" "SIGTERM while create hangs: at once"
+    clean "SIGTERM while create hangs"
+    rm -f "$rt.calls"
+}
+
+absent() {
+    run "$CAISSON" run --runtime no-such-engine -- true
+    is "$rc" 125 "unknown engine: 125"
+    like "$err" "*no-such-engine*" "unknown engine: named"
+    like "$err" "*give one of *runc*path of a binary*" "unknown engine: what to do"
+    run env PATH="$T/vol" "$CAISSON" run --runtime youki -- true
+    is "$rc" 125 "a known engine that is not installed: 125"
+    like "$err" "*youki*is not installed: *" "a known engine that is not installed: named"
+    run "$CAISSON" run --runtime /no/such/engine -- true
+    is "$rc" 125 "an engine's path that is not there: 125"
+    like "$err" "*/no/such/engine*" "an engine's path that is not there: named"
+    run "$CAISSON" run --runtime /etc/passwd -- true
+    is "$rc" 125 "an engine that cannot be executed: 125"
+    like "$err" "*/etc/passwd*" "an engine that cannot be executed: named"
+    printf '#!/no/such/interpreter\n' >"$T/bin/odd"
+    chmod 755 "$T/bin/odd"
+    run "$CAISSON" run --runtime "$T/bin/odd" -- true
+    is "$rc" 125 "an engine without its interpreter: 125"
+}
+
+# --- the real ones ----------------------------------------------------------------------------------------------------
+
+# F019: one meaning on every engine. $T/vol holds commands that cannot be run.
+commands() {
+    job "$e" -- /no/such/cmd
+    is "$rc $(field reason) $(field error.kind)" "127 start-failed not-found" "F019 $e: a command that is not there"
+    like "$err" "*/no/such/cmd*" "F019 $e: ... is named"
+    job "$e" -- no-such-cmd
+    is "$rc $(field error.kind)" "127 not-found" "F019 $e: a name that is nowhere in PATH"
+    job "$e" -- /etc
+    is "$rc $(field reason) $(field error.kind)" "126 start-failed not-executable" "F019 $e: a directory"
+    job "$e" -v "$T/vol:/vol" -- /vol/plain
+    is "$rc $(field error.kind)" "126 not-executable" "F019 $e: a file without the x bit"
+    job "$e" -v "$T/vol:/vol" -- /vol/garbage
+    is "$rc $(field error.kind)" "126 not-executable" "F019 $e: neither ELF nor script"
+    job "$e" -v "$T/vol:/vol" -- /vol/script
+    is "$rc $(field error.kind)" "127 not-found" "F019 $e: a script whose interpreter is missing"
+    like "$err" "*/no/such/interpreter*" "F019 $e: ... which is named"
+    is "$(field startedAt) $(field exitCode)" "null null" "F019 $e: it did not start"
+}
+
+# What only the engine can tell is told in its words.
+engines_words() {
+    job "$e" --runtime-arg --no-such-flag -- true
+    is "$rc $(field reason) $(field error.kind)" "125 start-failed engine" "$e: a flag that the engine does not know"
+    like "$err" "*$e create*no-such-flag*" "$e: ... in its own words, not those of its help"
+}
+
+works
+hangs
+dies
+wrong_pid
+talks
+unlimited
+cancelled
+absent
+mkdir "$T/vol"
+echo 'echo no' >"$T/vol/plain"
+printf 'garbage\001\002' >"$T/vol/garbage"
+printf '#!/no/such/interpreter\n' >"$T/vol/script"
+chmod 755 "$T/vol" "$T/vol/garbage" "$T/vol/script"
+for e in $(engines); do
+    snapshot before
+    commands
+    engines_words
+    compare before "F019 $e: nothing is left"
+done
+done_testing
