@@ -217,5 +217,6 @@ void cs__job_end(struct job *job)
 	swept = cs_reaper_sweep(NULL, 0);
 	if (swept > 0)
 		cs_log_debug("%d orphans of the engine reaped", swept);
+	job->ended = true;
 	finish_streams(job);
 }

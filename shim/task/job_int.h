@@ -64,6 +64,7 @@ struct job {
 	int64_t start_ns;
 
 	struct job_verdict verdict;
+	bool ended;       /* all is removed: only readers are waited for */
 	bool interrupted; /* decided, or to be cancelled: engine calls end */
 	struct cs_signals *signals;
 	struct cs_pidref parent;

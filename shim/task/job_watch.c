@@ -55,7 +55,8 @@ void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
 	if (job->verdict.decided)
 		return;
 	job->verdict = (struct job_verdict){ .decided = true, .reason = reason, .cause = cause };
-	if (!job->started || job->s->stop_timeout_ns == 0 ||
+	/* while the engine is at its start the program may run already: the signal goes out when that is done */
+	if (job->start_ns == 0 || job->s->stop_timeout_ns == 0 ||
 	    cs_loop_add_timer(job->loop, cs_clock_deadline_ns(job->s->stop_timeout_ns), on_kill_timer, job,
 			      &job->kill_timer) < 0) {
 		kill_all(job);
@@ -67,11 +68,21 @@ void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
 
 /* --- from outside ------------------------------------------------------------------ */
 
+/* True when all that a cancel can still end is the wait for readers. */
+static bool leave_readers(struct job *job)
+{
+	if (job->ended)
+		cs_streams_hurry(job->streams);
+	return job->ended;
+}
+
 static void on_signal(struct cs_loop *loop CS_UNUSED, int signal, pid_t sender, void *arg)
 {
 	struct job *job = arg;
 
 	cs_log_info("signal %d from process %d: the run is cancelled", signal, (int)sender);
+	if (leave_readers(job))
+		return;
 	/* a second one is meant: no more patience */
 	if (job->verdict.decided && job->verdict.graceful)
 		kill_all(job);
@@ -83,7 +94,8 @@ static void on_parent(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS
 	struct job *job = arg;
 
 	cs_loop_remove(loop, &job->parent_source);
-	cs__job_decide(job, CS_REASON_CANCELLED, CAUSE_PARENT_GONE);
+	if (!leave_readers(job))
+		cs__job_decide(job, CS_REASON_CANCELLED, CAUSE_PARENT_GONE);
 }
 
 static int watch_parent(struct job *job)

@@ -37,6 +37,7 @@ struct cs_streams {
 	void *arg;
 	bool mark_cap, mark_rate;
 	bool interactive;
+	bool hurry;
 	int child_fds[3];
 	int feed_fd; /* write end of the container's stdin until begin */
 	struct cs_feed *feed;
@@ -337,12 +338,20 @@ void cs_streams_finish(struct cs_streams *s, int64_t drain_timeout_ns, int64_t f
 	for (;;) {
 		int64_t next = CS_NEVER;
 
+		if (s->hurry)
+			w.drain_timeout_ns = w.flush_timeout_ns = 0;
 		for (size_t i = 0; i < CS_STREAMS; i++)
 			next = CS_MIN(next, attend(&s->streams[i], &w, ret_held));
 		if (next == CS_NEVER)
 			return;
 		cs_loop_turn(s->loop, next);
 	}
+}
+
+void cs_streams_hurry(struct cs_streams *s)
+{
+	if (s)
+		s->hurry = true;
 }
 
 struct cs_drain *cs_streams_drain(const struct cs_streams *s, enum cs_stream which)

@@ -70,6 +70,9 @@ int64_t cs_streams_last_byte_ns(const struct cs_streams *streams);
 void cs_streams_finish(struct cs_streams *streams, int64_t drain_timeout_ns,
 		       int64_t flush_timeout_ns, bool *ret_held);
 
+/* Neither wait goes on, of a finish that is under way or to come: called from its loop. NULL allowed. */
+void cs_streams_hurry(struct cs_streams *streams);
+
 /* NULL before begin. */
 struct cs_drain *cs_streams_drain(const struct cs_streams *streams, enum cs_stream which);
 
