@@ -16,4 +16,4 @@ contrib/man/caisson.json.5: contrib/man/caisson.json.5.in contrib/man/generate.s
 		$(srcdir)/contrib/man/caisson.json.5.in >$@.tmp && mv $@.tmp $@
 check_PROGRAMS += contrib/bench/drain_driver
 contrib_bench_drain_driver_LDADD = $(LIBS_STDIO)
-EXTRA_DIST += contrib/bench/README.md contrib/bench/bench-drain
+EXTRA_DIST += contrib/bench/README.md contrib/bench/bench-drain contrib/bench/bench-run
