@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/clock.h"
@@ -62,6 +63,15 @@ static void collect(struct cs_loop *loop, int fd, uint32_t events, void *arg)
 
 /* --- making ------------------------------------------------------------------------ */
 
+/*
+ * A pipe can be opened again by whoever holds it (/dev/stdout): by the run's
+ * user, and by any that a program of root's turns into. Nobody else gets at it.
+ */
+static int give(int fd, const struct cs_streams_plan *plan)
+{
+	return fchown(fd, plan->uid, plan->gid) < 0 ? -1 : fchmod(fd, 0666);
+}
+
 static int open_stream(struct cs_streams *s, enum cs_stream which,
 		       const struct cs_streams_plan *plan, struct cs_err *err)
 {
@@ -73,7 +83,7 @@ static int open_stream(struct cs_streams *s, enum cs_stream which,
 	stream->read_fd = fds[0];
 	s->child_fds[which + 1] = fds[1];
 	stream->config = plan->drain[which];
-	if (fchown(fds[1], plan->uid, plan->gid) < 0)
+	if (give(fds[1], plan) < 0)
 		return cs_fail(err, CS_IO, errno, "pipe for %s: owner", names[which]);
 	r = cs_fd_set_nonblock(stream->read_fd, true);
 	if (r == 0)
@@ -97,7 +107,7 @@ static int open_stdin(struct cs_streams *s, const struct cs_streams_plan *plan, 
 		return cs_fail(err, CS_IO, -r, "pipe for stdin");
 	s->child_fds[0] = fds[0];
 	s->feed_fd = fds[1];
-	if (fchown(fds[0], plan->uid, plan->gid) < 0)
+	if (give(fds[0], plan) < 0)
 		return cs_fail(err, CS_IO, errno, "pipe for stdin: owner");
 	return 0;
 }
