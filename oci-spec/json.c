@@ -126,6 +126,16 @@ struct cs_json *cs_json_new_string_n(const char *data, size_t len)
 	return cs__json_new_text(CS_JSON_STRING, data, len);
 }
 
+struct cs_json *cs_json_new_words(const char *text)
+{
+	/* one wrong byte becomes three */
+	cs_auto(buf) words = CS_BUF_INIT(3 * (text ? strlen(text) : 0));
+
+	if (!text || cs_buf_add_utf8(&words, text, strlen(text)) < 0)
+		return NULL;
+	return cs_json_new_string_n(words.data ? words.data : "", words.len);
+}
+
 struct cs_json *cs_json_new_array(void)
 {
 	return cs__json_new(CS_JSON_ARRAY);

@@ -93,6 +93,7 @@ struct cs_json *cs_json_new_u64(uint64_t value);
 struct cs_json *cs_json_new_i64(int64_t value);
 struct cs_json *cs_json_new_string(const char *text);
 struct cs_json *cs_json_new_string_n(const char *data, size_t len);        /* may hold NUL */
+struct cs_json *cs_json_new_words(const char *text);                       /* for people: what is no UTF-8 becomes U+FFFD */
 struct cs_json *cs_json_new_array(void);
 struct cs_json *cs_json_new_object(void);
 struct cs_json *cs_json_new_strv(const struct cs_strv *strv);              /* array of strings */

@@ -203,3 +203,29 @@ char *cs_buf_take(struct cs_buf *buf)
 	cs_buf_release(buf);
 	return data;
 }
+
+bool cs_utf8_valid(const char *data, size_t len)
+{
+	while (len > 0) {
+		size_t n = cs_utf8_len(data, len);
+
+		if (n == 0)
+			return false;
+		data += n;
+		len -= n;
+	}
+	return true;
+}
+
+int cs_buf_add_utf8(struct cs_buf *buf, const char *data, size_t len)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < len && r == 0;) {
+		size_t n = cs_utf8_len(data + i, len - i);
+
+		r = n ? cs_buf_add(buf, data + i, n) : cs_buf_adds(buf, "\xef\xbf\xbd");
+		i += n ? n : 1;
+	}
+	return r;
+}

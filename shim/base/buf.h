@@ -54,4 +54,10 @@ char *cs_buf_take(struct cs_buf *buf);
 /* Length in bytes (1-4) of the UTF-8 sequence at p, 0 when it is none (RFC 3629). */
 size_t cs_utf8_len(const char *p, size_t left);
 
+/* Are all len bytes UTF-8 sequences? NUL is one. */
+bool cs_utf8_valid(const char *data, size_t len);
+
+/* Adds the bytes, with each that is no UTF-8 replaced by U+FFFD. */
+int cs_buf_add_utf8(struct cs_buf *buf, const char *data, size_t len);
+
 #endif

@@ -176,7 +176,7 @@ int cs_volume_parse(const char *text, bool unbounded, bool rro, const char *cons
 	if (!source || lstat(source, &st) < 0)
 		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "volume '%s': source '%s'",
 			       text, parts.source);
-	if (!cs__volume_is_utf8(source))
+	if (!cs_utf8_valid(source, strlen(source)))
 		return cs_fail(err, CS_INVALID, 0, "volume '%s': the source's real path is no UTF-8",
 			       text);
 	if (check_forbidden(source, &st, options.writable, unbounded, forbidden, err) < 0 ||

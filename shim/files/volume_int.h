@@ -37,7 +37,4 @@ int cs__tmpfs_split(const char *text, struct cs__volume_parts *ret, struct cs_er
 int cs__volume_options_parse(const char *text, struct cs__volume_options *ret, struct cs_err *err);
 int cs__tmpfs_options_parse(const char *text, struct cs__tmpfs_options *ret, struct cs_err *err);
 
-/* Whether config.json can hold the text. */
-bool cs__volume_is_utf8(const char *text);
-
 #endif

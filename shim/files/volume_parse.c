@@ -5,21 +5,6 @@
 #include "shim/base/parse.h"
 #include "shim/files/volume_int.h"
 
-bool cs__volume_is_utf8(const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left > 0) {
-		size_t n = cs_utf8_len(text, left);
-
-		if (n == 0)
-			return false;
-		text += n;
-		left -= n;
-	}
-	return true;
-}
-
 /* Copies the absolute path to `to` with "." parts and spare slashes left out. */
 static int clean_destination(const char *path, size_t len, char to[static PATH_MAX],
 			     struct cs_err *err)
@@ -50,7 +35,7 @@ static int clean_destination(const char *path, size_t len, char to[static PATH_M
 		path += n;
 	}
 	to[used] = '\0';
-	if (!cs__volume_is_utf8(to))
+	if (!cs_utf8_valid(to, strlen(to)))
 		return cs_fail(err, CS_INVALID, 0, "the destination is no UTF-8");
 	return 0;
 }

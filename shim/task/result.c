@@ -51,7 +51,17 @@ static void put(struct maker *m, const char *key, struct cs_json *value_consume)
 
 static struct cs_json *text_or_null(const char *text)
 {
-	return text && text[0] ? cs_json_new_string(text) : cs_json_new_null();
+	return text && text[0] ? cs_json_new_words(text) : cs_json_new_null();
+}
+
+static struct cs_json *words_json(const struct cs_strv *texts)
+{
+	struct cs_json *array = cs_json_new_array();
+
+	for (size_t i = 0; array && i < texts->n; i++)
+		if (cs_json_add(array, cs_json_new_words(texts->v[i])) < 0)
+			cs_json_free_ptr(&array);
+	return array;
 }
 
 static struct cs_json *time_or_null(int64_t wall_ns)
@@ -90,7 +100,7 @@ static struct cs_json *error_json(const struct cs_result *result, int *failed)
 	put(&m, "kind", result->reason == CS_REASON_START_FAILED
 				? cs_json_new_string(cs_start_kind_word(result->start_kind))
 				: cs_json_new_null());
-	put(&m, "message", cs_json_new_string(result->error));
+	put(&m, "message", cs_json_new_words(result->error));
 	put(&m, "engineMessage", text_or_null(result->engine_message));
 	*failed |= m.failed;
 	return m.object;
@@ -164,26 +174,14 @@ static struct cs_json *limits_json(const struct cs_result *result, int *failed)
 
 /* --- streams ----------------------------------------------------------------------- */
 
-static bool is_utf8(const char *data, size_t len)
-{
-	while (len > 0) {
-		size_t n = cs_utf8_len(data, len);
-
-		if (n == 0 || data[0] == '\0')
-			return false;
-		data += n;
-		len -= n;
-	}
-	return true;
-}
-
 /* "data", "encoding" and, for head and tail with a gap between, where it lies (in bytes of the data). */
 static void put_capture(struct maker *m, const struct cs_result_stream *stream)
 {
 	cs_auto(buf) coded = CS_BUF_INIT(2 * (size_t)CAPTURE_MAX);
 	const struct cs_buf *bytes = &stream->bytes;
 	const char *data = bytes->data ? bytes->data : "";
-	bool text = is_utf8(data, bytes->len);
+	/* a NUL in a string of JSON is where many readers cut it */
+	bool text = cs_utf8_valid(data, bytes->len) && !memchr(data, '\0', bytes->len);
 
 	if (text) {
 		put(m, "data", cs_json_new_string_n(data, bytes->len));
@@ -243,8 +241,8 @@ int cs_result_json(const struct cs_result *r, struct cs_json **ret, struct cs_er
 	put(&m, "stderr", stream_json(&r->stderr_stream, &m.failed));
 	put(&m, "limits", limits_json(r, &m.failed));
 	put(&m, "stdioHeld", cs_json_new_bool(r->stdio_held));
-	put(&m, "warnings", cs_json_new_strv(&r->warnings));
-	put(&m, "leftovers", cs_json_new_strv(&r->leftovers));
+	put(&m, "warnings", words_json(&r->warnings));
+	put(&m, "leftovers", words_json(&r->leftovers));
 	put(&m, "unavailable", cs_take_ptr(&unavailable));
 	if (m.failed) {
 		cs_json_free(m.object);

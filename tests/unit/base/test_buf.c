@@ -193,6 +193,29 @@ START_TEST(overlong_forms_are_none)
 }
 END_TEST
 
+START_TEST(what_is_no_utf8_is_replaced)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "", "" },
+		{ "a\xc3\xa9\n", "a\xc3\xa9\n" },
+		{ "a\xff" "b", "a\xef\xbf\xbd" "b" },
+		{ "cut \xc3", "cut \xef\xbf\xbd" },
+	};
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++) {
+		cs_auto(buf) buf = CS_BUF_INIT(64);
+
+		ck_assert_int_eq(cs_buf_add_utf8(&buf, rows[i].in, strlen(rows[i].in)), 0);
+		ck_assert_str_eq(buf.data ? buf.data : "", rows[i].out);
+		ck_assert(cs_utf8_valid(rows[i].out, strlen(rows[i].out)));
+		ck_assert_int_eq(cs_utf8_valid(rows[i].in, strlen(rows[i].in)), strcmp(rows[i].in, rows[i].out) == 0);
+	}
+	ck_assert(cs_utf8_valid("a\0b", 3));
+}
+END_TEST
+
 START_TEST(base64_of_the_rfc)
 {
 	static const struct {
@@ -225,4 +248,4 @@ END_TEST
 
 CS_UNIT_SUITE(buf, pieces_join_and_stay_terminated, growth_keeps_the_content,
 	      nothing_passes_the_cap, huge_lengths_do_not_wrap, a_cap_of_nothing, taking_empties,
-	      json_escapes, base64_of_the_rfc, every_code_point_is_known, overlong_forms_are_none)
+	      json_escapes, what_is_no_utf8_is_replaced, base64_of_the_rfc, every_code_point_is_known, overlong_forms_are_none)

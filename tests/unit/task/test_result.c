@@ -38,6 +38,27 @@ START_TEST(F074_fields_never_vanish)
 }
 END_TEST
 
+START_TEST(words_that_are_no_utf8_do_not_cost_the_record)
+{
+	cs_autojson struct cs_json *json = NULL;
+	cs_auto(buf) text = CS_BUF_INIT(64 * 1024);
+	struct cs_err err = CS_ERR_INIT;
+
+	cs_result_init(&result);
+	snprintf(result.error, sizeof(result.error), "'/tmp/\xff': No such file or directory");
+	snprintf(result.engine_message, sizeof(result.engine_message), "cut in the middle \xc3");
+	ck_assert_int_eq(cs_strv_add(&result.warnings, "\xfe"), 0);
+	ck_assert_int_eq(cs_strv_add(&result.leftovers, "ok"), 0);
+	json = record();
+	ck_ok(cs_json_write(json, CS_JSON_COMPACT, &text, &err), err);
+	ck_assert_str_eq(cs_json_string(cs_json_get(json, "error.message")),
+			 "'/tmp/\xef\xbf\xbd': No such file or directory");
+	ck_assert_str_eq(cs_json_string(cs_json_get(json, "warnings.0")), "\xef\xbf\xbd");
+	ck_assert_str_eq(cs_json_string(cs_json_get(json, "leftovers.0")), "ok");
+	cs_result_release(&result);
+}
+END_TEST
+
 START_TEST(what_is_null_is_named_unavailable)
 {
 	cs_autojson struct cs_json *json = NULL;
@@ -121,5 +142,6 @@ START_TEST(limits_have_a_sentence)
 }
 END_TEST
 
-CS_UNIT_SUITE(result, F074_fields_never_vanish, what_is_null_is_named_unavailable,
+CS_UNIT_SUITE(result, F074_fields_never_vanish, words_that_are_no_utf8_do_not_cost_the_record,
+	      what_is_null_is_named_unavailable,
 	      one_of_code_and_signal_is_null, F047_bytes_are_recoverable, limits_have_a_sentence)
