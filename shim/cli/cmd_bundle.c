@@ -79,27 +79,18 @@ static int write_bundle(const char *output, const struct cs_settings *s, const s
 	return r;
 }
 
-static int write_from_flags(int argc, char *const argv[], const struct cs_opt_set *own_set,
-			    const struct bundle *own, struct cs_err *err)
+static int write_from_flags(int argc, char *const argv[], const struct cs_settings *settings,
+			    const struct cs_config *config, const struct bundle *own, struct cs_err *err)
 {
-	struct cs_settings_tree tree;
-	struct cs_config config;
 	cs_auto(strv) args = CS_STRV_INIT;
-	int at, r;
 
-	if (cs_config_load(argc, argv, own_set, &config, &tree, &at, err) < 0)
-		return -1;
 	if (!own->output)
-		r = cs_fail(err, CS_INVALID, 0, "nothing to do: give --output DIR or --check DIR");
-	else if (at >= argc)
-		r = cs_fail(err, CS_INVALID, 0, "no command: caisson bundle -o DIR [FLAGS] -- COMMAND [ARGUMENTS]");
-	else if (cs_strv_add_all(&args, (const char *const *)(argv + at)) < 0)
-		r = cs_fail(err, CS_LIMIT, ENOMEM, "command");
-	else
-		r = write_bundle(own->output, &tree.values, &config, &args, err);
-	cs_settings_release(&tree);
-	cs_config_release(&config);
-	return r;
+		return cs_fail(err, CS_INVALID, 0, "nothing to do: give --output DIR or --check DIR");
+	if (argc == 0)
+		return cs_fail(err, CS_INVALID, 0, "no command: caisson bundle -o DIR [FLAGS] -- COMMAND [ARGUMENTS]");
+	if (cs_strv_add_all(&args, (const char *const *)argv) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
+	return write_bundle(own->output, settings, config, &args, err);
 }
 
 /* --- checking ------------------------------------------------------------------------ */
@@ -118,32 +109,39 @@ static int check_bundle(const char *dir, int *ret_code, struct cs_err *err)
 	return cs_cmd_print(&text, err);
 }
 
-/* The value of --check when it stands among the flags: then no other flag matters. */
-static const char *find_check(int argc, char *const argv[])
+/* --- the walk ---------------------------------------------------------------------------- */
+
+static int print_help(struct cs_err *err)
 {
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strncmp(argv[i], "--check=", 8) == 0)
-			return argv[i] + 8;
-		if (strcmp(argv[i], "--check") == 0)
-			return i + 1 < argc ? argv[i + 1] : NULL;
-	}
-	return NULL;
+	cs_auto(buf) text = CS_BUF_INIT(256 * 1024);
+
+	cs_cmd_help(&cs_cmd_bundle, &text);
+	return cs_cmd_print(&text, err);
 }
 
 static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
 {
 	struct bundle own = { 0 };
 	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = &own };
-	cs_auto(buf) text = CS_BUF_INIT(256 * 1024);
-	const char *check = find_check(argc, argv);
-	int r;
+	struct cs_settings_tree tree;
+	struct cs_config config;
+	int at, r;
 
 	*ret_code = 0;
-	if (cs_cmd_wants_help(argc, argv)) {
-		cs_cmd_help(&cs_cmd_bundle, &text);
-		return cs_cmd_print(&text, err);
+	if (cs_cmd_wants_help(argc, argv))
+		return print_help(err);
+	r = cs_config_load(argc, argv, &set, &config, &tree, &at, err);
+	if (r == 0) {
+		if (own.help)
+			r = print_help(err);
+		else if (own.check && (own.output || at < argc))
+			r = cs_fail(err, CS_INVALID, 0, "--check DIR stands alone: it makes nothing and runs nothing");
+		else
+			r = own.check ? check_bundle(own.check, ret_code, err)
+				      : write_from_flags(argc - at, argv + at, &tree.values, &config, &own, err);
+		cs_settings_release(&tree);
+		cs_config_release(&config);
 	}
-	r = check ? check_bundle(check, ret_code, err) : write_from_flags(argc, argv, &set, &own, err);
 	cs_opt_release(&set);
 	return r;
 }

@@ -10,7 +10,7 @@ struct gc {
 };
 
 static const struct cs_opt rows[] = {
-	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct gc, state_dir), .arg = "DIR", .help = "where live runs are on record" },
+	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct gc, state_dir), .arg = "DIR", .help = "where live runs are on record, if not where the configuration says" },
 	{ "quiet", 'q', CS_OPT_SWITCH, offsetof(struct gc, quiet), .help = "say nothing but errors" },
 	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct gc, help), .help = "this text" },
 };
@@ -21,9 +21,11 @@ static int collect(const struct gc *gc, int *ret_code, struct cs_err *err)
 {
 	cs_auto(buf) text = CS_BUF_INIT(256);
 	cs_auto(strv) leftovers = CS_STRV_INIT;
+	cs_autofree char *state_dir = NULL;
 	struct cs_gc_counts counts;
 
-	if (cs_gc(gc->state_dir ? gc->state_dir : "/run/caisson", CS_NEVER, &counts, &leftovers, err) < 0)
+	if (cs_cmd_state_dir(gc->state_dir, &state_dir, err) < 0 ||
+	    cs_gc(state_dir, CS_NEVER, &counts, &leftovers, err) < 0)
 		return -1;
 	for (size_t i = 0; i < leftovers.n; i++)
 		cs_log_error("still there: %s", leftovers.v[i]);

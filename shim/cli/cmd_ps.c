@@ -15,7 +15,7 @@ struct ps {
 static const struct cs_opt rows[] = {
 	{ "format", 0, CS_OPT_CHOICE, offsetof(struct ps, format), .arg = "text|json", .choices = "text|json",
 	  .help = "json: an array of objects" },
-	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct ps, state_dir), .arg = "DIR", .help = "where live runs are on record" },
+	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct ps, state_dir), .arg = "DIR", .help = "where live runs are on record, if not where the configuration says" },
 	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct ps, help), .help = "this text" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
@@ -56,7 +56,7 @@ static void add_json(const struct cs_record_facts *facts, void *arg)
 	r |= cs_json_put(object, "startedAt", facts->started_ns
 						      ? cs_json_new_string(cs_clock_rfc3339(facts->started_ns, started))
 						      : cs_json_new_null());
-	r |= cs_json_put(object, "command", cs_json_new_string(facts->command));
+	r |= cs_json_put(object, "command", cs_json_new_words(facts->command));
 	r |= cs_json_add(out->array, object);
 	out->failed |= r < 0;
 }
@@ -65,11 +65,13 @@ static int list(const struct ps *ps, struct cs_err *err)
 {
 	struct output out = { .text = CS_BUF_INIT(16 << 20), .array = cs_json_new_array() };
 	bool json = ps->format == CS_LIST_JSON;
-	int r;
+	cs_autofree char *state_dir = NULL;
+	int r = cs_cmd_state_dir(ps->state_dir, &state_dir, err);
 
 	cs_buf_addf(&out.text, json ? "" : "%-20s %-6s %-8s %-10s %-22s %s\n", "ID", "STATE", "PID", "ENGINE",
 		    "STARTED", "COMMAND");
-	r = cs_record_each(ps->state_dir ? ps->state_dir : "/run/caisson", json ? add_json : add_text, &out, err);
+	if (r == 0)
+		r = cs_record_each(state_dir, json ? add_json : add_text, &out, err);
 	if (r == 0 && out.failed)
 		r = cs_fail(err, CS_LIMIT, ENOMEM, "list");
 	if (r == 0 && json) {

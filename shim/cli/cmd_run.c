@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/clock.h"
@@ -56,43 +57,70 @@ static int write_patiently(int fd, const char *data, size_t len, int64_t stall_n
 	return 0;
 }
 
-/* The N of "fd:N", -1 when text is no such thing. */
-static int result_fd(const char *text)
+/*
+ * Where --result goes, found before anything is run: what cannot be written
+ * shall not cost a run to learn, and a directory that is open stays the one
+ * that was meant, whatever is mounted or moved meanwhile.
+ */
+struct target {
+	int fd;     /* of fd:N, not ours; else -1 */
+	int dir_fd; /* of FILE, ours; else -1 */
+	const char *name;
+};
+#define TARGET_INIT { .fd = -1, .dir_fd = -1 }
+
+static int open_target_fd(const char *result, struct target *ret, struct cs_err *err)
 {
 	uint32_t fd;
+	int flags;
 
-	if (strncmp(text, "fd:", 3) != 0 || cs_parse_u32(text + 3, &fd) < 0 || fd > INT32_MAX)
-		return -1;
-	return (int)fd;
-}
-
-/* Refuses a --result that could not be written at the end, before anything is run. */
-static int check_result_target(const char *result, struct cs_err *err)
-{
-	char dir[4096];
-	const char *slash;
-	int fd;
-
-	if (!result)
-		return 0;
-	if (strncmp(result, "fd:", 3) == 0) {
-		fd = result_fd(result);
-		if (fd < 0)
-			return cs_fail(err, CS_INVALID, 0, "--result: '%.64s' is no fd:N", result);
-		if (fcntl(fd, F_GETFL) < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
-			return cs_fail(err, CS_INVALID, 0, "--result: descriptor %d is not open for writing", fd);
-		return 0;
-	}
-	slash = strrchr(result, '/');
-	if (snprintf(dir, sizeof(dir), "%.*s", slash ? (int)CS_MAX(slash - result, 1) : 1, slash ? result : ".") >=
-	    (int)sizeof(dir))
-		return cs_fail(err, CS_INVALID, ENAMETOOLONG, "--result");
-	if (access(dir, W_OK | X_OK) < 0)
-		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--result: directory '%s'", dir);
+	if (cs_parse_u32(result + 3, &fd) < 0 || fd > INT32_MAX)
+		return cs_fail(err, CS_INVALID, 0, "--result: '%.64s' is no fd:N", result);
+	flags = fcntl((int)fd, F_GETFL);
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return cs_fail(err, CS_INVALID, 0, "--result: descriptor %u is not open for writing", fd);
+	ret->fd = (int)fd;
 	return 0;
 }
 
-static int write_record(const struct cs_settings *s, const struct cs_result *result, struct cs_err *err)
+static int open_target_file(const char *result, struct target *ret, struct cs_err *err)
+{
+	const char *slash = strrchr(result, '/');
+	cs_autofree char *dir = slash ? strndup(result, (size_t)CS_MAX(slash - result, 1)) : strdup(".");
+	cs_autofd int dir_fd = -1;
+	struct stat st;
+
+	ret->name = slash ? slash + 1 : result;
+	if (!dir)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "--result");
+	if (ret->name[0] == '\0')
+		return cs_fail(err, CS_INVALID, 0, "--result: '%s' names no file", result);
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--result: directory '%s'", dir);
+	if (st.st_nlink == 0)
+		return cs_fail(err, CS_NOT_FOUND, 0, "--result: directory '%s' has been removed", dir);
+	if (faccessat(dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--result: directory '%s'", dir);
+	/* the record takes the name over in one step: nobody means that of /dev/null or /dev/stderr */
+	if (fstatat(dir_fd, ret->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+		return cs_fail(err, CS_INVALID, 0, "--result: '%s' is there and no regular file: give a file, or open it yourself and give fd:N",
+			       result);
+	ret->dir_fd = cs_take_fd(&dir_fd);
+	return 0;
+}
+
+static int open_target(const char *result, struct target *ret, struct cs_err *err)
+{
+	if (!result)
+		return 0;
+	if (strncmp(result, "fd:", 3) == 0)
+		return open_target_fd(result, ret, err);
+	return open_target_file(result, ret, err);
+}
+
+static int write_record(const struct cs_settings *s, const struct target *target, const struct cs_result *result,
+			struct cs_err *err)
 {
 	cs_autojson struct cs_json *record = NULL;
 	cs_auto(buf) text = CS_BUF_INIT(RECORD_MAX);
@@ -106,10 +134,10 @@ static int write_record(const struct cs_settings *s, const struct cs_result *res
 	cs_buf_addc(&text, '\n');
 	if (text.failed)
 		return cs_fail(err, CS_LIMIT, 0, "result record: it does not fit into memory");
-	if (s->result && strncmp(s->result, "fd:", 3) == 0)
-		r = write_patiently(result_fd(s->result), text.data, text.len, s->flush_timeout_ns);
-	else if (s->result)
-		r = cs_file_write_atomic(AT_FDCWD, s->result, text.data, text.len, 0644, false);
+	if (target->fd >= 0)
+		r = write_patiently(target->fd, text.data, text.len, s->flush_timeout_ns);
+	else if (target->dir_fd >= 0)
+		r = cs_file_write_atomic(target->dir_fd, target->name, text.data, text.len, 0644, false);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "--result '%s'", s->result);
 	if (s->format == CS_FORMAT_JSON)
@@ -157,24 +185,34 @@ static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
 	return cs_cmd_print(&text, err);
 }
 
+static int print_help(struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
+
+	cs_cmd_help(&cs_cmd_run, &text);
+	return cs_cmd_print(&text, err);
+}
+
 static int run_job(struct cs_settings_tree *tree, const struct cs_config *config, char *const *args,
 		   int *ret_code, struct cs_err *err)
 {
 	struct cs_settings *s = &tree->values;
 	cs_auto(strv) command = CS_STRV_INIT;
 	struct cs_job_plan plan = { .settings = s, .config = config, .args = &command };
+	struct target target = TARGET_INIT;
 	struct cs_result result;
 	int r;
 
 	if (cs_strv_add_all(&command, (const char *const *)args) < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
-	if (check_result_target(s->result, err) < 0)
+	if (open_target(s->result, &target, err) < 0)
 		return -1;
 	cs_result_init(&result);
 	cs_job_run(&plan, &result);
 	report(s, &result);
 	*ret_code = cs_result_outward(&result);
-	r = write_record(s, &result, err);
+	r = write_record(s, &target, &result, err);
+	cs_close_fd(&target.dir_fd);
 	cs_result_release(&result);
 	return r;
 }
@@ -185,15 +223,12 @@ static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
 	const struct cs_opt_set own_set = { .rows = rows, .n = n_rows, .target = &own };
 	struct cs_settings_tree tree;
 	struct cs_config config;
-	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
 	sigset_t before;
 	int at, r;
 
 	*ret_code = 0;
-	if (cs_cmd_wants_help(argc, argv)) {
-		cs_cmd_help(&cs_cmd_run, &text);
-		return cs_cmd_print(&text, err);
-	}
+	if (cs_cmd_wants_help(argc, argv))
+		return print_help(err);
 	/* blocked before anything is made, so that no signal finds us half way */
 	r = cs_signals_block(&before);
 	if (r < 0)
@@ -201,7 +236,9 @@ static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
 	if (cs_config_load(argc, argv, &own_set, &config, &tree, &at, err) < 0)
 		return -1;
 	set_log_level(&tree.values);
-	if (tree.values.print_effective)
+	if (own.help)
+		r = print_help(err);
+	else if (tree.values.print_effective)
 		r = print_effective(&tree, err);
 	else if (at >= argc)
 		r = cs_fail(err, CS_INVALID, 0, "no command to run: caisson run [FLAGS] -- COMMAND [ARGUMENTS]");

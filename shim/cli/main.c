@@ -13,7 +13,7 @@
 static int unknown_command(const char *name)
 {
 	const char *nearest = NULL;
-	size_t best = 3;
+	size_t best = CS_MIN(strlen(name), (size_t)3); /* of a short name little may differ */
 
 	for (size_t i = 0; cs_cmd_at(i); i++) {
 		size_t distance = cs_edit_distance(name, cs_cmd_at(i)->name, best);

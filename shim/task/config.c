@@ -106,17 +106,28 @@ static int check_values(const struct cs_json *object, const char *const *beside,
 	return r;
 }
 
+/* The policy that an object names under `key`; NULL when it names none. A name is text. */
+static int policy_name(const struct cs_json *object, const char *key, const char **ret, struct cs_err *err)
+{
+	const struct cs_json *value = cs_json_member(object, key);
+
+	*ret = cs_json_string(value);
+	if (value && !*ret)
+		return cs_fail(err, CS_INVALID, 0, "key '%s': the name of a policy is wanted, as a string", key);
+	return 0;
+}
+
 static int check_policies(const struct cs_json *policies, struct cs_err *err)
 {
 	const struct cs_json *policy;
-	const char *name;
+	const char *name, *base;
 
 	if (policies && cs_json_kind(policies) != CS_JSON_OBJECT)
 		return cs_fail(err, CS_INVALID, 0, "key 'policies': an object is wanted");
 	cs_json_each_member(name, policy, policies) {
 		if (cs_json_kind(policy) != CS_JSON_OBJECT)
 			return cs_fail(err, CS_INVALID, 0, "policy '%.64s': an object is wanted", name);
-		if (check_values(policy, policy_keys, err) < 0)
+		if (policy_name(policy, "base", &base, err) < 0 || check_values(policy, policy_keys, err) < 0)
 			return cs_wrap(err, "policy '%.64s'", name);
 	}
 	return 0;
@@ -162,12 +173,13 @@ int cs_config_parse(const char *text, size_t len, const char *name, struct cs_co
 		    struct cs_err *err)
 {
 	cs_autojson struct cs_json *file = NULL;
+	const char *policy;
 
 	if (cs_json_parse(text, len, name, &file, err) < 0)
 		return -1;
 	if (cs_json_kind(file) != CS_JSON_OBJECT)
 		return cs_fail(err, CS_INVALID, 0, "%s: an object is wanted", name);
-	if (check_values(file, file_keys, err) < 0 ||
+	if (policy_name(file, "policy", &policy, err) < 0 || check_values(file, file_keys, err) < 0 ||
 	    check_policies(cs_json_member(file, "policies"), err) < 0 ||
 	    check_runtimes(cs_json_member(file, "runtimes"), err) < 0)
 		return cs_wrap(err, "%s", name);

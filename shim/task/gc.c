@@ -28,7 +28,7 @@ static int walk(const char *state_dir, int64_t deadline_ns, entry_fn *fn, void *
 	if (runs_fd == -ENOENT)
 		return 0;
 	if (runs_fd < 0)
-		return cs_fail(err, cs_err_kind_of_errno(-runs_fd), -runs_fd, "state directory '%s'", state_dir);
+		return cs__record_fail_runs(state_dir, -runs_fd, err);
 	scan_fd = openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = scan_fd >= 0 ? fdopendir(scan_fd) : NULL;
 	if (!dir) {

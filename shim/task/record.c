@@ -20,13 +20,19 @@
 /* Somebody else wins each time. */
 #define TRIES_MAX 100
 
-/* The state directory holds secrets of nobody but root: refuse one that others can write. */
+/*
+ * The state directory holds secrets of nobody but root: refuse one that others
+ * can write. -EPERM for that, -EINVAL for the root directory: a mount over it
+ * would cover nothing for us who stand in it.
+ */
 static int check_state_dir(int fd)
 {
-	struct stat st;
+	struct stat st, root;
 
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || stat("/", &root) < 0)
 		return -errno;
+	if (st.st_dev == root.st_dev && st.st_ino == root.st_ino)
+		return -EINVAL;
 	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
 		return -EPERM;
 	return 0;
@@ -63,6 +69,18 @@ int cs__record_open_runs(const char *state_dir, bool make)
 		cs_close_fd(&state_fd);
 	}
 	return -EAGAIN;
+}
+
+int cs__record_fail_runs(const char *state_dir, int errnum, struct cs_err *err)
+{
+	if (errnum == EPERM && geteuid() != 0)
+		return cs_fail(err, CS_DENIED, 0, "state directory '%s' is not yours: caisson needs root, use sudo", state_dir);
+	if (errnum == EPERM)
+		return cs_fail(err, CS_DENIED, 0, "state directory '%s' must belong to root and be writable by root only",
+			       state_dir);
+	if (errnum == EINVAL)
+		return cs_fail(err, CS_INVALID, 0, "state directory '%s' is the root directory: give one of its own", state_dir);
+	return cs_fail(err, cs_err_kind_of_errno(errnum), errnum, "state directory '%s'", state_dir);
 }
 
 int cs__record_lock(int runs_fd, const char *name, struct cs_record *ret)
@@ -233,12 +251,8 @@ int cs_record_open(const char *state_dir, const char *id, const struct cs_cgroup
 
 	snprintf(record.id, sizeof(record.id), "%s", id);
 	record.runs_fd = cs__record_open_runs(state_dir, true);
-	if (record.runs_fd == -EPERM)
-		return cs_fail(err, CS_DENIED, 0, "state directory '%s' must belong to root and be writable by root only",
-			       state_dir);
 	if (record.runs_fd < 0)
-		return cs_fail(err, cs_err_kind_of_errno(-record.runs_fd), -record.runs_fd,
-			       "state directory '%s'", state_dir);
+		return cs__record_fail_runs(state_dir, -record.runs_fd, err);
 	if (host && cs_cgroup_hold(host, CS_CGROUP_PARENT, &record.parent_fd, err) < 0) {
 		cs_record_release(&record);
 		return -1;

@@ -11,6 +11,9 @@
 /* Opens <state>/runs (makes it when `make`), with the shared lock. fd or -errno. */
 int cs__record_open_runs(const char *state_dir, bool make);
 
+/* What to say of it when that failed with errnum. -1 for the caller to return. */
+int cs__record_fail_runs(const char *state_dir, int errnum, struct cs_err *err);
+
 /* The value of a fact in the text of a record, cut to size. False when there is none. */
 bool cs__record_fact(const char *text, const char *key, char *ret, size_t size);
 

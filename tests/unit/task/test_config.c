@@ -85,6 +85,9 @@ START_TEST(wrong_files_are_refused_and_named)
 		{ "{\"runtimes\":{\"r\":{\"args\":[]}}}", "'path' is missing" },
 		{ "{\"runtimes\":{\"r\":{\"path\":\"/x\",\"arg\":[]}}}", "unknown key 'arg'" },
 		{ "{\"policy\":\"nope\"}", "unknown policy 'nope'" },
+		{ "{\"policy\":5}", "name of a policy" },
+		{ "{\"policies\":{\"p\":{\"base\":5}}}", "name of a policy" },
+		{ "{\"timeout\":\"106000d\"}", "at most 36500d" },
 		{ "{\"policies\":{\"a\":{\"base\":\"b\"},\"b\":{\"base\":\"a\"}},\"policy\":\"a\"}", "circle" },
 	};
 
