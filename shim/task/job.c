@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/clock.h"
@@ -108,8 +109,11 @@ void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result)
 
 	result->began_ns = cs_clock_now_ns();
 	note_limits(plan->settings, result);
+	/* what the run's user has to pass through must not hang on a strict umask, neither ours nor the engine's */
+	job.callers_umask = umask(022);
 	if (cs__job_setup(&job) == 0 && cs__job_create(&job) == 0 && cs__job_start(&job) == 0)
 		live(&job);
 	cs__job_end(&job);
 	release(&job);
+	umask(job.callers_umask);
 }

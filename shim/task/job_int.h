@@ -24,7 +24,7 @@
  * process of the namespace.
  */
 struct job_places {
-	char private[256];
+	char private[CS_STATE_DIR_MAX + 1];
 	char bundle[300], rootfs[300], engine_root[300], log[300], pid_file[300];
 	char cgroup[CS_ID_MAX + 64]; /* where the container goes */
 	char cell[CS_ID_MAX + 64];   /* where the engine's own processes are born */
@@ -43,6 +43,8 @@ struct job {
 	const struct cs_job_plan *plan;
 	const struct cs_settings *s;
 	struct cs_result *result;
+
+	mode_t callers_umask; /* for the files that the caller asked for */
 
 	struct cs_loop *loop;
 	struct cs_cgroup_host host;
@@ -85,7 +87,7 @@ int cs__job_start(struct job *job);
 void cs__job_arm_guardian(struct job *job); /* from start on: the wall limit, should we be stopped or stuck */
 
 /* job_watch.c */
-int cs__job_watch_early(struct job *job);  /* signals, parent: from the very start */
+int cs__job_watch_early(struct job *job, struct cs_err *err); /* signals, parent: from the very start */
 int cs__job_watch_init(struct job *job);   /* init, limits, OOM: before start */
 int cs__job_watch_limits(struct job *job, const struct cs_limits_plan *plan, struct cs_err *err);
 void cs__job_unwatch_container(struct job *job); /* it has ended: the loop turns on for the streams alone */

@@ -282,6 +282,19 @@ static int write_config(struct job *job, struct cs_err *err)
 
 /* --- streams ----------------------------------------------------------------------- */
 
+static int make_file_sink(const struct job *job, enum cs_stream which, const char *file, struct cs_sink **ret,
+			  struct cs_err *err)
+{
+	const char *flag = which == CS_STREAM_OUT ? "--stdout" : "--stderr";
+	mode_t own = umask(job->callers_umask);
+	int r = cs_sink_new_file(file, ret, err);
+
+	umask(own);
+	if (r < 0 && err->errnum == ENXIO)
+		return cs_wrap(err, "%s: a FIFO that nobody reads", flag);
+	return r < 0 ? cs_wrap(err, "%s", flag) : 0;
+}
+
 static int make_sink(const struct job *job, enum cs_stream which, struct cs_sink **ret,
 		     struct cs_err *err)
 {
@@ -293,7 +306,7 @@ static int make_sink(const struct job *job, enum cs_stream which, struct cs_sink
 	const char *file = which == CS_STREAM_OUT ? job->s->stdout_file : job->s->stderr_file;
 
 	if (file)
-		return cs_sink_new_file(file, ret, err);
+		return make_file_sink(job, which, file, ret, err);
 	if (job->s->capture != CS_KEEP_NONE)
 		return cs_sink_new_capture(captures[job->s->capture], job->s->capture_limit_bytes, ret, err);
 	if (job->s->format == CS_FORMAT_JSON)
@@ -342,7 +355,7 @@ static int make_loop(struct job *job, struct cs_err *err)
 	r = cs_reaper_become();
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "subreaper");
-	return cs__job_watch_early(job);
+	return cs__job_watch_early(job, err);
 }
 
 static int make_trace(struct job *job, struct cs_err *err)

@@ -52,7 +52,7 @@ void cs__job_send_stop(struct job *job)
 
 void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
 {
-	if (job->verdict.decided)
+	if (job->verdict.decided || job->ended)
 		return;
 	job->verdict = (struct job_verdict){ .decided = true, .reason = reason, .cause = cause };
 	/* while the engine is at its start the program may run already: the signal goes out when that is done */
@@ -112,7 +112,7 @@ static int watch_parent(struct job *job)
 	return r;
 }
 
-int cs__job_watch_early(struct job *job)
+int cs__job_watch_early(struct job *job, struct cs_err *err)
 {
 	static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t set;
@@ -121,6 +121,8 @@ int cs__job_watch_early(struct job *job)
 	for (size_t i = 0; i < CS_ARRAY_LEN(cancelling); i++)
 		sigaddset(&set, cancelling[i]);
 	job->signals = cs_signals_new(job->loop, &set, on_signal, job);
+	if (!job->signals)
+		return cs_fail(err, CS_IO, errno, "watch for signals");
 	if (job->s->die_with_parent)
 		watch_parent(job);
 	return 0;
@@ -155,10 +157,11 @@ static void on_guardian(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events 
 	cs_pidref_release(&job->guardian.process);
 	cs_close_fd(&job->guardian.socket);
 	cs_log_warn("the guardian of this run was killed: starting another");
-	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, &err) < 0 ||
-	    cs__job_watch_guardian(job) < 0)
+	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, &err) < 0)
 		cs_log_warn("no guardian: %s", err.text);
-	else if (job->start_ns > 0)
+	else if (cs__job_watch_guardian(job) < 0)
+		cs_log_warn("the new guardian cannot be watched");
+	if (job->start_ns > 0)
 		cs__job_arm_guardian(job);
 }
 

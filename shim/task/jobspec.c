@@ -109,12 +109,11 @@ static int make_user(struct work *w, struct cs_err *err)
 /* "NAME" takes the caller's value, and nothing when the caller has none (docker run -e). */
 static int put_env(struct cs_strv *env, const char *text)
 {
-	char name[256];
 	const char *equals = strchr(text, '='), *value = equals ? equals + 1 : getenv(text);
+	cs_autofree char *name = equals ? strndup(text, (size_t)(equals - text)) : strdup(text);
 
-	if (snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text) >=
-	    (int)sizeof(name))
-		return cs_strv_add(env, text);
+	if (!name)
+		return -ENOMEM;
 	return value ? cs_strv_env_set(env, name, value) : 0;
 }
 
@@ -125,6 +124,8 @@ static int read_env_file(struct cs_strv *env, const char *path, struct cs_err *e
 
 	if (r < 0)
 		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "--env-file '%s'", path);
+	if (text.data && strlen(text.data) != text.len)
+		return cs_fail(err, CS_INVALID, 0, "--env-file '%s': holds a NUL byte: that is no text", path);
 	for (char *line = text.data, *end; line && *line; line = end) {
 		end = line + strcspn(line, "\n");
 		if (*end)
@@ -400,9 +401,20 @@ static bool is_covered(const struct cs_json *mounts, size_t i, const char *desti
 	return false;
 }
 
+/* Would an engine make `path`, for the i-th mount or as the working directory (i: all of them), in the root itself? */
+static bool lacks(int root_fd, const struct cs_json *mounts, size_t i, const char *path)
+{
+	cs_autofd int fd = -1;
+
+	if (is_covered(mounts, i, path))
+		return false;
+	fd = cs_path_open_in_root(root_fd, path, O_PATH | O_CLOEXEC, 0);
+	return fd < 0;
+}
+
 /*
- * A directory of the caller's that lacks a mount point goes below an overlay:
- * else the engine would make the point in it, on the host.
+ * A directory of the caller's that lacks a mount point or the working
+ * directory goes below an overlay: else the engine would make it there, on the host.
  */
 static int spare_root(struct work *w, struct cs_err *err)
 {
@@ -415,14 +427,12 @@ static int spare_root(struct work *w, struct cs_err *err)
 		return cs_fail(err, CS_IO, errno, "--rootfs '%s'", w->root);
 	for (size_t i = 0; !missing && i < cs_json_count(mounts); i++) {
 		const char *destination = cs_json_string(cs_json_member(cs_json_at(mounts, i), "destination"));
-		cs_autofd int fd = -1;
 
-		if (!destination || is_covered(mounts, i, destination))
-			continue;
-		fd = cs_path_open_in_root(root_fd, destination, O_PATH | O_CLOEXEC, 0);
-		if (fd < 0)
+		if (destination && lacks(root_fd, mounts, i, destination))
 			missing = destination;
 	}
+	if (!missing && lacks(root_fd, mounts, cs_json_count(mounts), w->s->workdir))
+		missing = w->s->workdir;
 	if (!missing)
 		return 0;
 	w->out->missing_point = strdup(missing);
@@ -462,7 +472,9 @@ static int check_controllers(struct work *w, struct cs_err *err)
 	}
 	if (p->cpuset_cpus && !cs_cgroup_host_has(w->plan->host, "cpuset")) {
 		if (!cs_jobspec_best_effort(w->s, "cpuset"))
-			return cs_fail(err, CS_LIMIT, 0, "--cpuset-cpus: this host's cgroups have no cpuset controller");
+			return cs_fail(err, CS_LIMIT, 0, "--cpuset-cpus: this host's cgroups have no cpuset controller; "
+				       "--best-effort=cpuset goes on without the limit");
+		cs_strv_add(&w->out->warnings, "limit-not-applied: cpuset: no cpuset controller");
 		p->cpuset_cpus = NULL;
 	}
 	return 0;
@@ -512,6 +524,22 @@ static int make_limits(struct work *w, struct cs_err *err)
 
 /* --- the whole ------------------------------------------------------------------------- */
 
+/* config.json is UTF-8 (RFC 8259, section 8.1); the kernel's arguments and environment are any bytes. */
+static int check_text(struct work *w, struct cs_err *err)
+{
+	static const char why[] = "is no valid UTF-8, and config.json can hold nothing else: pass such bytes in a file or through stdin";
+
+	w->kind = CS_START_USAGE;
+	for (size_t i = 0; i < w->plan->args->n; i++)
+		if (!cs_utf8_valid(w->plan->args->v[i], strlen(w->plan->args->v[i])))
+			return cs_fail(err, CS_INVALID, 0, "argument %zu of the command %s", i, why);
+	for (size_t i = 0; i < w->env.n; i++)
+		if (!cs_utf8_valid(w->env.v[i], strlen(w->env.v[i])))
+			return cs_fail(err, CS_INVALID, 0, "environment variable '%.*s' %s",
+				       (int)CS_MIN(strcspn(w->env.v[i], "="), (size_t)64), w->env.v[i], why);
+	return 0;
+}
+
 static int fill_plan(struct work *w, struct cs_err *err)
 {
 	const struct cs_settings *s = w->s;
@@ -542,7 +570,7 @@ static int fill_plan(struct work *w, struct cs_err *err)
 static int make_all(struct work *w, struct cs_err *err)
 {
 	if (fill_plan(w, err) < 0 || find_root(w, err) < 0 || make_user(w, err) < 0 || make_env(w, err) < 0 ||
-	    make_capabilities(w, err) < 0 || make_volumes(w, err) < 0 || make_limits(w, err) < 0 ||
+	    check_text(w, err) < 0 || make_capabilities(w, err) < 0 || make_volumes(w, err) < 0 || make_limits(w, err) < 0 ||
 	    make_seccomp(w, err) < 0 || make_masked(w, err) < 0 || make_root(w, err) < 0 || join_mounts(w, err) < 0)
 		return -1;
 	w->spec.seccomp = w->seccomp;

@@ -87,6 +87,9 @@ struct cs_settings {
 	bool verbose;
 };
 
+/* Bytes of --state-dir at most. */
+#define CS_STATE_DIR_MAX 200
+
 #define CS_SETTINGS_ROWS_MAX 96
 
 /* Settings with the origin of each row's value. */

@@ -11,6 +11,9 @@
 
 #define AT(field) offsetof(struct cs_settings, field)
 
+/* So that a few of them and a moment of today can be added without a look: half of what 64 bits hold, less some. */
+#define TIME_MAX_NS (INT64_C(36500) * 86400 * CS_NSEC_PER_SEC)
+
 static int check_id(const char *value, struct cs_err *err)
 {
 	if (!cs_id_valid(value))
@@ -37,6 +40,14 @@ static int check_absolute(const char *value, struct cs_err *err)
 	if (value[0] != '/')
 		return cs_fail(err, CS_INVALID, 0, "'%.64s' must be an absolute path", value);
 	return 0;
+}
+
+/* A run's own paths begin with it; PATH_MAX is far, but an address of a socket is not (unix(7)). */
+static int check_state_dir(const char *value, struct cs_err *err)
+{
+	if (strlen(value) > CS_STATE_DIR_MAX)
+		return cs_fail(err, CS_INVALID, 0, "a path of at most %d bytes is wanted", CS_STATE_DIR_MAX);
+	return check_absolute(value, err);
 }
 
 static int check_env(const char *value, struct cs_err *err)
@@ -120,7 +131,7 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "workdir", 'w', CS_OPT_TEXT, AT(workdir), .key = "workdir", .arg = "DIR",
 	  .check = check_absolute, .help = "working directory inside" },
 	{ "user", 'u', CS_OPT_TEXT, AT(user), .key = "user", .arg = "UID[:GID]|NAME",
-	  .help = "user inside; the group is the same number unless given" },
+	  .help = "user inside; without GID the group that the root's /etc/passwd gives, else the same number" },
 	{ "hostname", 0, CS_OPT_TEXT, AT(hostname), .key = "hostname", .arg = "NAME",
 	  .check = check_hostname, .help = "host name inside; else the first 12 characters of the id" },
 	{ "interactive", 'i', CS_OPT_SWITCH, AT(interactive), .key = "interactive",
@@ -141,11 +152,11 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "ulimit", 0, CS_OPT_LIST, AT(ulimits), .key = "ulimits", .arg = "NAME=SOFT[:HARD]",
 	  .help = "resource limit of each process, such as nofile=1024" },
 	{ "timeout", 0, CS_OPT_DURATION, AT(timeout_ns), .key = "timeout", .arg = "TIME",
-	  .lift = CS_LIFT_ZERO, .help = "wall time, from the start of the program; 0 lifts it" },
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, .help = "wall time, from the start of the program; 0 lifts it" },
 	{ "cpu-time", 0, CS_OPT_DURATION, AT(cpu_time_ns), .key = "cpuTime", .arg = "TIME",
-	  .lift = CS_LIFT_ZERO, .help = "CPU time of all processes together; by default wall time × CPUs" },
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, .help = "CPU time of all processes together; by default wall time × CPUs" },
 	{ "idle-timeout", 0, CS_OPT_DURATION, AT(idle_timeout_ns), .key = "idleTimeout", .arg = "TIME",
-	  .lift = CS_LIFT_ZERO, .help = "time without a byte of output" },
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, .help = "time without a byte of output" },
 	{ "best-effort", 0, CS_OPT_LIST, AT(best_effort), .key = "bestEffort", .arg = "LIST",
 	  .absent = "all", .check = check_best_effort,
 	  .help = "go on when these limits cannot be had: all, memory, swap, pids, cpu, cpuset, rlimits, seccomp" },
@@ -163,7 +174,7 @@ const struct cs_opt cs_settings_rows[] = {
 
 	{ "stop-signal", 0, CS_OPT_SIGNAL, AT(stop_signal), .key = "stopSignal", .arg = "SIGNAL",
 	  .help = "what a run gets first when --stop-timeout gives it a chance" },
-	{ "stop-timeout", 0, CS_OPT_DURATION, AT(stop_timeout_ns), .key = "stopTimeout", .arg = "TIME",
+	{ "stop-timeout", 0, CS_OPT_DURATION, AT(stop_timeout_ns), .key = "stopTimeout", .arg = "TIME", .max = TIME_MAX_NS,
 	  .help = "time between the stop signal and SIGKILL when a limit ends the run" },
 	{ "die-with-parent", 0, CS_OPT_SWITCH, AT(die_with_parent), .key = "dieWithParent",
 	  .help = "cancel the run when the parent of caisson ends" },
@@ -182,9 +193,9 @@ const struct cs_opt cs_settings_rows[] = {
 	  .lift = CS_LIFT_WORD, .min = 1, .help = "bytes a second of each stream; more is dropped" },
 	{ "output-burst", 0, CS_OPT_SIZE, AT(output_burst_bytes), .key = "outputBurst", .arg = "SIZE",
 	  .min = 1, .help = "bytes that may pass at once under --output-rate" },
-	{ "drain-timeout", 0, CS_OPT_DURATION, AT(drain_timeout_ns), .key = "drainTimeout", .arg = "TIME",
+	{ "drain-timeout", 0, CS_OPT_DURATION, AT(drain_timeout_ns), .key = "drainTimeout", .arg = "TIME", .max = TIME_MAX_NS,
 	  .help = "wait for more output after the end while something holds the stream" },
-	{ "flush-timeout", 0, CS_OPT_DURATION, AT(flush_timeout_ns), .key = "flushTimeout", .arg = "TIME",
+	{ "flush-timeout", 0, CS_OPT_DURATION, AT(flush_timeout_ns), .key = "flushTimeout", .arg = "TIME", .max = TIME_MAX_NS,
 	  .help = "wait for a reader that takes nothing" },
 	{ "stdout", 0, CS_OPT_TEXT, AT(stdout_file), .key = "stdout", .arg = "FILE",
 	  .help = "write stdout to a file" },
@@ -206,7 +217,7 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "config", 0, CS_OPT_TEXT, AT(config), .arg = "FILE",
 	  .help = "configuration file in place of /etc/caisson/config.json" },
 	{ "state-dir", 0, CS_OPT_TEXT, AT(state_dir), .key = "stateDir", .arg = "DIR",
-	  .check = check_absolute, .help = "where live runs are on record" },
+	  .check = check_state_dir, .help = "where live runs are on record" },
 	{ "cache-dir", 0, CS_OPT_TEXT, AT(cache_dir), .key = "cacheDir", .arg = "DIR",
 	  .check = check_absolute, .help = "where what engines say of themselves is kept" },
 	{ "print-effective", 0, CS_OPT_SWITCH, AT(print_effective),

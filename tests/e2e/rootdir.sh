@@ -26,6 +26,11 @@ for e in $(engines); do
     is "$rc $out" "0 new
 full" "$e: --writable-root is written up to its size"
     check "$e: and not into the directory" test ! -e "$T/bare/file"
+    tree "$T/full" >"$T/before"
+    run "$CAISSON" run --runtime "$(engine_path "$e")" --rootfs "$T/full" -w /not/there -- sh -c pwd
+    is "$rc $out" "0 /not/there" "$e: a working directory that the root lacks is made"
+    tree "$T/full" >"$T/after"
+    check "$e: but not in the caller's directory" cmp "$T/before" "$T/after"
 done
 run "$CAISSON" bundle -o "$T/b" --rootfs "$T/bare" -- sh
 is "$rc" 125 "a bundle whose root lacks mount points is refused"
