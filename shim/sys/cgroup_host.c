@@ -166,8 +166,9 @@ static bool is_reachable(const struct cs_cgroup_mount *mount)
 {
 	struct statfs fs;
 
+	/* a hierarchy must not vanish unsaid because of an error that says nothing of it: its use will tell */
 	if (statfs(mount->point, &fs) < 0)
-		return false;
+		return errno != ENOENT && errno != ENOTDIR && errno != EACCES;
 	return (uint64_t)fs.f_type == (mount->v2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC);
 }
 
