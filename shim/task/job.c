@@ -66,7 +66,7 @@ static void note_limits(const struct cs_settings *s, struct cs_result *result)
 /* The program runs until its init is reaped or a decision has killed it. */
 static void live(struct job *job)
 {
-	while (!job->init_reaped && !job->interrupted) {
+	while (!job->init_gone && !job->interrupted) {
 		if (job->verdict.stop_pending)
 			cs__job_send_stop(job);
 		else if (cs_loop_turn(job->loop, CS_NEVER) < 0)

@@ -203,7 +203,7 @@ void cs__job_end(struct job *job)
 	struct cs_result *r = job->result;
 	int swept;
 
-	if (job->started && job->init_reaped)
+	if (job->started && job->init_gone)
 		r->wall_ns = cs_clock_now_ns() - job->start_ns;
 	kill_rest(job);
 	if (job->started && r->wall_ns == 0)

@@ -60,7 +60,9 @@ struct job {
 	struct cs_cgroup *cgroup;
 	struct cs_pidref init;
 	struct cs_limits *limits;
-	bool started, init_reaped;
+	bool started;
+	bool init_gone;   /* dead: its status may still be out of reach */
+	bool init_reaped; /* raw_status is its status */
 	int raw_status;
 	struct cs_cgroup_usage base_usage; /* just before start */
 	int64_t start_ns;

@@ -176,11 +176,14 @@ int cs__job_watch_guardian(struct job *job)
 static void on_init(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
 {
 	struct job *job = arg;
+	int r = cs_pidref_reap(&job->init, &job->raw_status);
 
-	if (cs_pidref_reap(&job->init, &job->raw_status) == -EAGAIN)
+	if (r == -EAGAIN)
 		return;
 	cs_loop_remove(loop, &job->init_source);
-	job->init_reaped = true;
+	/* without its status it is an end of which the how is unknown, never an exit with 0 */
+	job->init_reaped = r == 0;
+	job->init_gone = true;
 }
 
 /* --oom-group on cgroup v1, where the kernel ends one process only. */
