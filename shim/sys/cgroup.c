@@ -161,18 +161,13 @@ const struct cs_cgroup_mount *cs_cgroup_mount_for_cell(const struct cs_cgroup_ho
 	return &host->mounts[0];
 }
 
-/*
- * Where a process of one thread writes "0" to move in. Through v1's tasks that
- * is a move of one thread, which since Linux 5.5 does not take the lock over
- * all forks: 0.1 ms instead of an RCU grace period of 7 to 15 (cgroup_procs_write_start()).
- */
-static const char *file_to_enter(const struct cs_cgroup_mount *mount)
+static const char *door_file(const struct cs_cgroup_mount *mount, enum cs_cgroup_door door)
 {
-	return mount->v2 ? "cgroup.procs" : "tasks";
+	return door == CS_CGROUP_BY_THREAD && !mount->v2 ? "tasks" : "cgroup.procs";
 }
 
-int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
-			struct cs_err *err)
+int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, enum cs_cgroup_door door,
+			int *ret_procs_fd, struct cs_err *err)
 {
 	const struct cs_cgroup_mount *mount = cs_cgroup_mount_for_cell(host);
 	char full[PATH_MAX], file[PATH_MAX];
@@ -185,7 +180,7 @@ int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int
 		return cs_fail(err, CS_UNSUPPORTED, 0, "make cgroup '%s': no cgroup file system is mounted",
 			       path);
 	r = full_path(mount, path, full, sizeof(full));
-	if (r == 0 && snprintf(file, sizeof(file), "%s/%s", full, file_to_enter(mount)) >= (int)sizeof(file))
+	if (r == 0 && snprintf(file, sizeof(file), "%s/%s", full, door_file(mount, door)) >= (int)sizeof(file))
 		r = -ENAMETOOLONG;
 	if (r == 0) {
 		slash = strrchr(full, '/');
@@ -214,7 +209,7 @@ int cs_cgroup_leave_cell(const struct cs_cgroup_host *host)
 
 	if (mount == NULL)
 		return -ENOENT;
-	snprintf(file, sizeof(file), "%s/%s", mount->point, file_to_enter(mount));
+	snprintf(file, sizeof(file), "%s/%s", mount->point, door_file(mount, CS_CGROUP_BY_THREAD));
 	return cs_file_put(AT_FDCWD, file, "0");
 }
 

@@ -91,16 +91,27 @@ void cs_cgroup_free(struct cs_cgroup *cgroup); /* NULL allowed; removes nothing;
 const char *cs_cgroup_path(const struct cs_cgroup *cgroup);
 
 /*
+ * Ways into a cell on v1; on v2 both are cgroup.procs. To move a process takes
+ * a lock over all forks of the host, for which somebody waits an RCU grace
+ * period, 7 to 15 ms, unless somebody has just done so. To move the current
+ * thread takes none since Linux 5.5 (cgroup_procs_write_start()): 0.1 ms.
+ */
+enum cs_cgroup_door {
+	CS_CGROUP_BY_PROCESS, /* cgroup.procs */
+	CS_CGROUP_BY_THREAD   /* tasks: for a process of one thread */
+};
+
+/*
  * Makes `path` (missing parents too, and they stay) in one hierarchy that can
  * kill or at least list: v2 where that is the layout, else freezer, else pids,
  * else the first. Not the bare v2 of a hybrid host: engines do not move their
  * container out of a cell there, and it would die with the helper. For
  * helpers, not for limits. *ret_procs_fd is an fd (CLOEXEC, the caller's) to
- * which a process of one thread writes "0" to move in. One that is there
+ * which a process writes "0" to move in. One that is there
  * already will do.
  */
-int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, int *ret_procs_fd,
-			struct cs_err *err);
+int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, enum cs_cgroup_door door,
+			int *ret_procs_fd, struct cs_err *err);
 
 /* Moves the calling process, of one thread, to the top of the hierarchy that cells are in, so that its cell can be removed. 0 or -errno. */
 int cs_cgroup_leave_cell(const struct cs_cgroup_host *host);

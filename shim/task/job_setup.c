@@ -152,8 +152,12 @@ static int make_guardian(struct job *job, struct cs_err *err)
 {
 	struct cs_err no_cell = CS_ERR_INIT;
 
-	/* without a cgroup of its own it guards all the same, but against less */
-	if (cs_cgroup_make_cell(&job->host, CS_CGROUP_GUARDIANS, &job->guardian_procs_fd, &no_cell) < 0)
+	/*
+	 * Without a cgroup of its own it guards all the same, but against less.
+	 * Nobody waits while it moves in the slow way, and the engine, which has
+	 * only that one for the container's init, finds the grace period over.
+	 */
+	if (cs_cgroup_make_cell(&job->host, CS_CGROUP_GUARDIANS, CS_CGROUP_BY_PROCESS, &job->guardian_procs_fd, &no_cell) < 0)
 		cs_log_debug("guardian: %s", no_cell.text);
 	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, err) < 0)
 		return -1;
@@ -164,7 +168,7 @@ static int make_namespace(struct job *job, struct cs_err *err)
 {
 	const char *private = job->places.private;
 
-	if (cs_cgroup_make_cell(&job->host, job->places.cell, &job->cell_procs_fd, err) < 0)
+	if (cs_cgroup_make_cell(&job->host, job->places.cell, CS_CGROUP_BY_THREAD, &job->cell_procs_fd, err) < 0)
 		return -1;
 	if (cs_mount_new_namespace(err) < 0)
 		return -1;

@@ -57,8 +57,8 @@ static void case_cell(void)
 	int fd, again;
 	pid_t pid;
 
-	need_ok(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), &fd, &err), err);
-	need_ok(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), &again, &err), err);
+	need_ok(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), CS_CGROUP_BY_THREAD, &fd, &err), err);
+	need_ok(cs_cgroup_make_cell(&t_host, t_group("/cells/one"), CS_CGROUP_BY_PROCESS, &again, &err), err);
 	close(again);
 	need((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
 	pid = fork();
@@ -85,7 +85,7 @@ static void case_cell_left(void)
 	int fd;
 	pid_t pid;
 
-	need_ok(cs_cgroup_make_cell(&t_host, path, &fd, &err), err);
+	need_ok(cs_cgroup_make_cell(&t_host, path, CS_CGROUP_BY_THREAD, &fd, &err), err);
 	cgroup = t_open_group(path);
 	pid = fork();
 	need(pid >= 0);
