@@ -17,6 +17,9 @@
 /* What an earlier run of an id may take until it is gone. */
 #define PATIENCE_NS (3 * CS_NSEC_PER_SEC)
 
+/* A supervisor that was sent SIGKILL may still need a moment on a busy machine. */
+#define DYING_NS (200 * CS_NSEC_PER_MSEC)
+
 /* Somebody else wins each time. */
 #define TRIES_MAX 100
 
@@ -143,7 +146,7 @@ static bool has_live_supervisor(int runs_fd, const char *name)
 	if (!cs__record_fact(text, "pid", value, sizeof(value)) || cs_parse_i64(value, &pid) < 0 ||
 	    cs_pidref_open((pid_t)pid, &supervisor) < 0)
 		return false;
-	dead = cs_pidref_is_dead(&supervisor);
+	dead = cs_pidref_wait_dead(&supervisor, cs_clock_deadline_ns(DYING_NS)) == 0;
 	cs_pidref_release(&supervisor);
 	return !dead;
 }
