@@ -198,19 +198,23 @@ static int hide(const char *point, struct cs_err *err)
 	return 0;
 }
 
-int cs_mount_hide_unified(struct cs_err *err)
+int cs_mount_hide_unified(struct cs_cgroup_host *host, struct cs_err *err)
 {
-	struct cs_cgroup_host host;
+	size_t kept = 0;
 
-	if (cs_cgroup_host_read(&host, err) < 0)
-		return -1;
-	if (host.layout != CS_CGROUP_HYBRID)
+	if (host->layout != CS_CGROUP_HYBRID)
 		return 0;
 	if (in_first_namespace())
 		return cs_fail(err, CS_STATE, 0, "hide the v2 cgroup mount: not in a mount namespace of our own");
-	for (size_t i = 0; i < host.n; i++) {
-		if (host.mounts[i].v2 && hide(host.mounts[i].point, err) < 0)
+	for (size_t i = 0; i < host->n; i++) {
+		if (host->mounts[i].v2 && hide(host->mounts[i].point, err) < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < host->n; i++) {
+		if (!host->mounts[i].v2)
+			host->mounts[kept++] = host->mounts[i];
+	}
+	host->n = kept;
+	host->layout = CS_CGROUP_V1;
 	return 0;
 }

@@ -178,11 +178,8 @@ static int make_namespace(struct job *job, struct cs_err *err)
 	 */
 	if (cs_mount_tmpfs(private, PRIVATE_BYTES, PRIVATE_INODES, 0711, job->s->userns ? 0 : MS_NOSUID | MS_NODEV, err) < 0)
 		return -1;
-	if (job->engine.kind->hide_unified && job->host.layout == CS_CGROUP_HYBRID) {
-		if (cs_mount_hide_unified(err) < 0)
-			return -1;
-		return find_cgroups(job, err);
-	}
+	if (job->engine.kind->hide_unified)
+		return cs_mount_hide_unified(&job->host, err);
 	return 0;
 }
 

@@ -260,6 +260,7 @@ int cs_record_open(const char *state_dir, const char *id, const struct cs_cgroup
 		cs_record_release(&record);
 		return -1;
 	}
+	record.host = host;
 	*ret = record;
 	return 0;
 }

@@ -44,13 +44,15 @@ struct cs_record {
 	int dir_fd;    /* the run's own directory, locked; -1: not made yet */
 	int file_fd;
 	size_t used;   /* bytes of the file in use */
+	const struct cs_cgroup_host *host; /* borrowed; NULL: read when it is needed */
 };
 
 #define CS_RECORD_INIT ((struct cs_record){ .runs_fd = -1, .parent_fd = -1, .dir_fd = -1, .file_fd = -1 })
 
 /*
- * Takes the shared lock on the state, and with host (NULL: not) the one on the
- * parent cgroup; makes the state directory (0700) and the parent when they are missing.
+ * Takes the shared lock on the state, and with host (NULL: not; else it must
+ * live as long as the record) the one on the parent cgroup; makes the state
+ * directory (0700) and the parent when they are missing.
  * Nothing of the run itself is made, so that its guardian can be there first.
  */
 int cs_record_open(const char *state_dir, const char *id, const struct cs_cgroup_host *host,

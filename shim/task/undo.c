@@ -94,11 +94,21 @@ static int replay_line(struct cs_record *record, const struct cs_cgroup_host *ho
 	return -1;
 }
 
+/* The host that the record knows, else what is read into `own`. NULL and err when that fails. */
+static const struct cs_cgroup_host *host_of(const struct cs_record *record, struct cs_cgroup_host *own,
+					    struct cs_err *err)
+{
+	if (record->host)
+		return record->host;
+	return cs_cgroup_host_read(own, err) == 0 ? own : NULL;
+}
+
 static int replay_lines(struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers)
 {
 	char text[CS_RECORD_BYTES + 1];
 	size_t starts[CS_RECORD_BYTES / 4], n = 0;
-	struct cs_cgroup_host host;
+	struct cs_cgroup_host own;
+	const struct cs_cgroup_host *host;
 	struct cs_err err = CS_ERR_INIT;
 	ssize_t len;
 	int held = 0;
@@ -106,7 +116,8 @@ static int replay_lines(struct cs_record *record, int64_t deadline_ns, struct cs
 	if (record->file_fd < 0) /* killed before the file was made: there is nothing to undo */
 		return 0;
 	len = pread(record->file_fd, text, CS_RECORD_BYTES, 0);
-	if (len < 0 || cs_cgroup_host_read(&host, &err) < 0) {
+	host = len < 0 ? NULL : host_of(record, &own, &err);
+	if (!host) {
 		cs_strv_addf(leftovers, "record of '%s' cannot be read: %s", record->id,
 			     len < 0 ? strerror(errno) : err.text);
 		return 1;
@@ -118,7 +129,7 @@ static int replay_lines(struct cs_record *record, int64_t deadline_ns, struct cs
 			starts[n++] = (size_t)(line - text);
 	}
 	while (n-- > 0)
-		held += replay_line(record, &host, text + starts[n], starts[n], deadline_ns, leftovers) < 0;
+		held += replay_line(record, host, text + starts[n], starts[n], deadline_ns, leftovers) < 0;
 	return held;
 }
 
@@ -139,14 +150,15 @@ int cs_undo_replay(struct cs_record *record, int64_t deadline_ns, struct cs_strv
 
 void cs_record_tidy(struct cs_record *record)
 {
-	struct cs_cgroup_host host;
+	struct cs_cgroup_host own;
 	struct cs_err err = CS_ERR_INIT;
+	const struct cs_cgroup_host *host = host_of(record, &own, &err);
 
 	cs_close_fd(&record->file_fd);
 	cs_close_fd(&record->dir_fd);
 	cs_close_fd(&record->parent_fd);
-	if (cs_cgroup_host_read(&host, &err) == 0)
-		cs_cgroup_drop(&host, CS_CGROUP_PARENT, CS_CGROUP_GUARDIANS);
+	if (host)
+		cs_cgroup_drop(host, CS_CGROUP_PARENT, CS_CGROUP_GUARDIANS);
 	/* flock(2): the shared lock is given up first, so of two that leave at once the later one gets it */
 	if (flock(record->runs_fd, LOCK_EX | LOCK_NB) < 0)
 		return;
