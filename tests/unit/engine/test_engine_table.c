@@ -56,10 +56,11 @@ START_TEST(F031_limits_below_the_minimum_are_refused)
 	refused("runc", 64 << 20, 1, "pids limit 1 is below the minimum for runc: 8");
 	refused("crun", 512 << 10, 64, "memory limit 512k is below the minimum for crun: 1m");
 	refused("crun", 64 << 20, 0, "pids limit 0 is below the minimum for crun: 1");
+	refused("runsc", 64 << 20, 3, "pids limit 3 is below the minimum for runsc: 4");
 	refused("runsc", 32 << 20, 64, "below the minimum for runsc: 64m, of which its own part takes 16m");
 	taken("runc", 8 << 20, 8);
 	taken("crun", 1 << 20, 1);
-	taken("runsc", 64 << 20, 1);
+	taken("runsc", 64 << 20, 4);
 	taken("runc", UINT64_MAX, UINT64_MAX);
 }
 END_TEST
