@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "shim/base/buf.h"
 #include "shim/base/fd.h"
@@ -37,9 +38,9 @@ static bool is_within(const char *path, const char *dir)
 }
 
 /* 1 when the directory holds a socket, 0 when not, -errno. */
-static int holds_socket(const char *path)
+static int holds_socket(int source_fd)
 {
-	cs_autofd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	cs_autofd int fd = openat(source_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *entry;
 	int found = 0;
 	DIR *dir;
@@ -100,7 +101,7 @@ static int check_forbidden(const char *source, const struct stat *st, bool writa
 }
 
 /* What only --unbounded-volume lets in. */
-static int check_bounded(const char *source, const struct stat *st, bool writable,
+static int check_bounded(const char *source, int source_fd, const struct stat *st, bool writable,
 			 struct cs_err *err)
 {
 	static const char lift[] = "(--unbounded-volume lifts this)";
@@ -119,7 +120,7 @@ static int check_bounded(const char *source, const struct stat *st, bool writabl
 		return cs_fail(err, CS_DENIED, 0, "'%s' is neither a file nor a directory %s", source,
 			       lift);
 	if (S_ISDIR(st->st_mode)) {
-		r = holds_socket(source);
+		r = holds_socket(source_fd);
 		if (r < 0)
 			return cs_fail(err, cs_err_kind_of_errno(-r), -r, "read '%s'", source);
 		if (r > 0)
@@ -160,34 +161,66 @@ static int finish(struct cs_spec_mount *mount, struct cs_spec_mount *ret, struct
 	return 0;
 }
 
-int cs_volume_parse(const char *text, bool unbounded, bool rro, const char *const *forbidden,
-		    struct cs_spec_mount *ret, struct cs_err *err)
+/* The source as O_PATH, and what it really is: from here on nobody can put another file in its place. */
+static int open_source(const char *path, int *ret_fd, char real[static PATH_MAX], struct stat *ret_st)
+{
+	cs_autofd int fd = open(path, O_PATH | O_CLOEXEC);
+	char link[32];
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return -errno;
+	if (ret_st->st_nlink == 0)
+		return -ENOENT;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, real, PATH_MAX - 1);
+	if (n < 0)
+		return -errno;
+	real[n] = '\0';
+	*ret_fd = cs_take_fd(&fd);
+	return 0;
+}
+
+int cs_volume_open(const char *text, bool unbounded, bool rro, const char *const *forbidden,
+		   struct cs_spec_mount *ret, int *ret_fd, struct cs_err *err)
 {
 	struct cs__volume_options options = { 0 };
 	struct cs__volume_parts parts = { 0 };
-	cs_autofree char *source = NULL;
+	char source[PATH_MAX];
 	struct cs_spec_mount mount;
+	cs_autofd int fd = -1;
 	struct stat st;
+	int r;
 
 	if (cs__volume_split(text, &parts, err) < 0 ||
 	    cs__volume_options_parse(parts.options, &options, err) < 0)
 		return cs_wrap(err, "volume '%s'", text);
-	source = realpath(parts.source, NULL);
-	if (!source || lstat(source, &st) < 0)
-		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "volume '%s': source '%s'",
-			       text, parts.source);
+	r = open_source(parts.source, &fd, source, &st);
+	if (r < 0)
+		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "volume '%s': source '%s'", text, parts.source);
 	if (!cs_utf8_valid(source, strlen(source)))
 		return cs_fail(err, CS_INVALID, 0, "volume '%s': the source's real path is no UTF-8",
 			       text);
 	if (check_forbidden(source, &st, options.writable, unbounded, forbidden, err) < 0 ||
-	    (!unbounded && check_bounded(source, &st, options.writable, err) < 0))
+	    (!unbounded && check_bounded(source, fd, &st, options.writable, err) < 0))
 		return cs_wrap(err, "volume '%s'", text);
 
 	mount.destination = strdup(parts.destination);
 	mount.type = strdup("bind");
-	mount.source = cs_take_ptr(&source);
+	mount.source = strdup(source);
 	mount.options = bind_options(&options, rro);
-	return finish(&mount, ret, err);
+	if (finish(&mount, ret, err) < 0)
+		return -1;
+	*ret_fd = cs_take_fd(&fd);
+	return 0;
+}
+
+int cs_volume_parse(const char *text, bool unbounded, bool rro, const char *const *forbidden,
+		    struct cs_spec_mount *ret, struct cs_err *err)
+{
+	cs_autofd int fd = -1;
+
+	return cs_volume_open(text, unbounded, rro, forbidden, ret, &fd, err);
 }
 
 int cs_tmpfs_parse(const char *text, uint64_t default_bytes, struct cs_spec_mount *ret,

@@ -51,6 +51,13 @@ int cs_volume_parse(const char *text, bool unbounded, bool rro, const char *cons
 		    struct cs_spec_mount *ret, struct cs_err *err);
 
 /*
+ * The same, and the source as an O_PATH descriptor, the caller's: by the time
+ * that a path is mounted, its owner may have put a link in its place.
+ */
+int cs_volume_open(const char *text, bool unbounded, bool rro, const char *const *forbidden,
+		   struct cs_spec_mount *ret, int *ret_fd, struct cs_err *err);
+
+/*
  * One tmpfs from DST[:OPTIONS] (tmpfs(5)): size=SIZE (cs_parse_size),
  * nr_inodes=N, mode=OCTAL, uid=N, gid=N, ro rw, exec noexec, nosuid nodev (always on). DST as
  * above. noexec unless exec is given, mode 1777 unless given, as docker run

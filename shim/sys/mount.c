@@ -48,6 +48,16 @@ int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_
 	return 0;
 }
 
+int cs_mount_bind_fd(int fd, const char *path, struct cs_err *err)
+{
+	char source[32];
+
+	snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
+	if (mount(source, path, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return fail_errno(err, errno, "bind a file or directory at", path);
+	return 0;
+}
+
 /* The directory as "/proc/self/fd/N", good while *ret_fd is open. */
 static int open_layer(const char *path, const char *what, int *ret_fd, struct cs_err *err)
 {

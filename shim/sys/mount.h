@@ -29,6 +29,14 @@ int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_
 		   unsigned long flags, struct cs_err *err);
 
 /*
+ * What fd refers to (O_PATH will do; it must have been opened in this mount
+ * namespace), with all mounts below it, at path: a directory over a
+ * directory, anything else over a file. By descriptor, so that it is what the
+ * caller looked at, whatever its name leads to by now.
+ */
+int cs_mount_bind_fd(int fd, const char *path, struct cs_err *err);
+
+/*
  * Overlay at path, nodev: one lower, upper and work (overlayfs.rst; upper and
  * work in one mount). The names may hold any byte and have any length that
  * open(2) takes: they are handed over as descriptors below /proc/self/fd,

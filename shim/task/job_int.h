@@ -25,7 +25,7 @@
  */
 struct job_places {
 	char private[CS_STATE_DIR_MAX + 1];
-	char bundle[300], rootfs[300], engine_root[300], log[300], pid_file[300];
+	char bundle[300], rootfs[300], pins[300], engine_root[300], log[300], pid_file[300];
 	char cgroup[CS_ID_MAX + 64]; /* where the container goes */
 	char cell[CS_ID_MAX + 64];   /* where the engine's own processes are born */
 };

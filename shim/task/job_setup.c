@@ -73,6 +73,7 @@ static void name_places(struct job *job)
 	snprintf(p->private, sizeof(p->private), "%s", job->s->state_dir);
 	snprintf(p->bundle, sizeof(p->bundle), "%s/bundle", p->private);
 	snprintf(p->rootfs, sizeof(p->rootfs), "%s/bundle/rootfs", p->private);
+	snprintf(p->pins, sizeof(p->pins), "%s/pins", p->private);
 	snprintf(p->engine_root, sizeof(p->engine_root), "%s/engine", p->private);
 	snprintf(p->log, sizeof(p->log), "%s/log.json", p->private);
 	snprintf(p->pid_file, sizeof(p->pid_file), "%s/pid", p->private);
@@ -216,6 +217,7 @@ static int make_dirs(struct job *job, struct cs_err *err)
 	} dirs[] = {
 		{ job->places.bundle, 0755 },
 		{ job->places.rootfs, 0755 },
+		{ job->places.pins, 0711 },
 		{ job->places.engine_root, 0711 },
 	};
 
@@ -239,6 +241,7 @@ static int make_bundle(struct job *job, enum cs_start_kind *ret_kind, struct cs_
 		.cgroups_path = job->places.cgroup,
 		.rootfs_dir = job->places.rootfs,
 		.root_path = "rootfs",
+		.pins_dir = job->places.pins,
 		.cache_fd = cache_fd,
 		.forbidden = forbidden,
 	};

@@ -20,6 +20,7 @@
 #include "shim/files/hostroot.h"
 #include "shim/files/user.h"
 #include "shim/files/volume.h"
+#include "shim/sys/mount.h"
 #include "shim/sys/path.h"
 #include "shim/task/cache.h"
 
@@ -88,6 +89,35 @@ bool cs_jobspec_best_effort(const struct cs_settings *settings, const char *name
 static bool uses_host_root(const struct cs_settings *s)
 {
 	return strcmp(s->rootfs, "host") == 0;
+}
+
+/*
+ * Mounts what was looked at where nobody else can reach it, and gives the path
+ * of that in place of *path: by the time an engine comes to a path of the
+ * caller's, its owner may have put a link there.
+ */
+static int pin(const struct work *w, int fd, const char *name, char **path, struct cs_err *err)
+{
+	cs_autofree char *pinned = NULL;
+	cs_autofd int point = -1;
+	struct stat st;
+
+	if (!w->plan->pins_dir)
+		return 0;
+	if (asprintf(&pinned, "%s/%s", w->plan->pins_dir, name) < 0) {
+		pinned = NULL;
+		return cs_fail(err, CS_LIMIT, ENOMEM, "'%s'", *path);
+	}
+	if (fstat(fd, &st) < 0)
+		return cs_fail(err, CS_IO, errno, "'%s'", *path);
+	if (S_ISDIR(st.st_mode) ? mkdir(pinned, 0755) < 0
+				: (point = open(pinned, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)) < 0)
+		return cs_fail(err, CS_IO, errno, "'%s'", pinned);
+	if (cs_mount_bind_fd(fd, pinned, err) < 0)
+		return cs_wrap(err, "'%s'", *path);
+	free(*path);
+	*path = cs_take_ptr(&pinned);
+	return 0;
 }
 
 /* --- who and with what ------------------------------------------------------------ */
@@ -283,11 +313,16 @@ static int make_volumes(struct work *w, struct cs_err *err)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "volumes");
 	for (size_t i = 0; i < s->volumes.n; i++) {
 		struct cs_spec_mount *mount = &w->volumes[w->n_volumes];
+		cs_autofd int fd = -1;
+		char name[24];
 
-		if (cs_volume_parse(s->volumes.v[i], s->unbounded_volume, w->plan->engine->features.rro,
-				    w->plan->forbidden, mount, err) < 0)
+		if (cs_volume_open(s->volumes.v[i], s->unbounded_volume, w->plan->engine->features.rro,
+				   w->plan->forbidden, mount, &fd, err) < 0)
 			return cs_wrap(err, "--volume");
 		w->n_volumes++;
+		snprintf(name, sizeof(name), "%zu", i);
+		if (pin(w, fd, name, (char **)&mount->source, err) < 0)
+			return cs_wrap(err, "--volume");
 		if (has_option(mount->options, "rw"))
 			note_writable(w, CS_UNLIMITED);
 	}
@@ -326,16 +361,22 @@ static int join_mounts(struct work *w, struct cs_err *err)
 
 static int find_root(struct work *w, struct cs_err *err)
 {
+	cs_autofd int fd = -1;
 	struct stat st;
 
 	w->kind = CS_START_USAGE;
 	if (uses_host_root(w->s))
 		return 0;
-	w->root = realpath(w->s->rootfs, NULL);
-	if (!w->root || stat(w->root, &st) < 0)
+	fd = open(w->s->rootfs, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--rootfs '%s'", w->s->rootfs);
 	if (!S_ISDIR(st.st_mode))
 		return cs_fail(err, CS_INVALID, 0, "--rootfs '%s' is no directory: unpack it first", w->s->rootfs);
+	w->root = realpath(w->s->rootfs, NULL);
+	if (!w->root)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--rootfs '%s'", w->s->rootfs);
+	if (pin(w, fd, "root", &w->root, err) < 0)
+		return cs_wrap(err, "--rootfs");
 	return 0;
 }
 

@@ -25,6 +25,7 @@ struct cs_jobspec_plan {
 	const char *cgroups_path;
 	const char *rootfs_dir;         /* an empty directory: becomes the root, or stays empty with --rootfs DIR */
 	const char *root_path;          /* how config.json names rootfs_dir: "rootfs" or absolute */
+	const char *pins_dir;           /* an empty directory of our mount namespace, where volumes and --rootfs are held against their owners; NULL: config.json has their own paths, as a bundle must */
 	int cache_fd;                   /* for a filter compiled beforehand; -1: config.json has none, as a bundle for any host must */
 	const char *const *forbidden;   /* directories that no volume may show; NULL-terminated */
 };
