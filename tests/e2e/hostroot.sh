@@ -1,7 +1,7 @@
 #!/bin/sh
 # What a run sees with --rootfs host, and the commands and volumes that are refused beforehand.
 # needs: root python3
-# tags: vm peers
+# tags: peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # --rootfs DIR: a directory of the caller's is read, never written, by nobody.
 # needs: root busybox
-# tags: vm peers
+# tags: peers
 # timeout: 120
 . "${0%/*}/lib.sh"
 
