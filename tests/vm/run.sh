@@ -100,7 +100,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/caisson-vm.XXXXXX")
 qemu_pid=
 # shellcheck disable=SC2317 # the trap calls it
 leave() {
-    if [ -n "$qemu_pid" ]; then kill -KILL "$qemu_pid" 2>/dev/null || :; fi
+    # to timeout, which hands it on: killed, it would leave qemu behind
+    if [ -n "$qemu_pid" ]; then kill -TERM "$qemu_pid" 2>/dev/null && wait "$qemu_pid" || :; fi
     if [ "$keep" = 1 ]; then say "kept $work"; else rm -rf "$work"; fi
 }
 trap leave EXIT
