@@ -2,12 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/base/fd.h"
+
+/* How long a pipe that somebody gave for a file may say nothing. */
+#define GIVEN_PATIENCE_MS 10000
 
 int cs_file_read_fd(int fd, struct cs_buf *buf)
 {
@@ -35,6 +39,26 @@ int cs_file_read(int dirfd, const char *path, struct cs_buf *buf)
 	cs_autofd int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	return fd < 0 ? -errno : cs_file_read_fd(fd, buf);
+}
+
+int cs_file_read_given(const char *path, struct cs_buf *buf)
+{
+	cs_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int r = cs_file_read_fd(fd, buf);
+
+		if (r != -EAGAIN)
+			return r;
+		r = poll(&p, 1, GIVEN_PATIENCE_MS);
+		if (r == 0)
+			return -ETIMEDOUT;
+		if (r < 0 && errno != EINTR)
+			return -errno;
+	}
 }
 
 int cs_file_put(int dirfd, const char *path, const char *text)

@@ -21,6 +21,12 @@ int cs_file_read(int dirfd, const char *path, struct cs_buf *buf) CS_MUST_CHECK;
 /* The rest of an open descriptor, until EOF. */
 int cs_file_read_fd(int fd, struct cs_buf *buf) CS_MUST_CHECK;
 
+/*
+ * A file that a person named, which may be a pipe whose writer is still at it
+ * ("--env-file <(…)"): that is waited for, -ETIMEDOUT when nothing comes for 10 s.
+ */
+int cs_file_read_given(const char *path, struct cs_buf *buf) CS_MUST_CHECK;
+
 /* One write(2) to an existing file: procfs, cgroupfs. -EIO for a short write. */
 int cs_file_put(int dirfd, const char *path, const char *text) CS_MUST_CHECK;
 

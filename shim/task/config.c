@@ -194,7 +194,7 @@ int cs_config_parse(const char *text, size_t len, const char *name, struct cs_co
 static int read_file(const char *path, bool given, struct cs_config *ret, struct cs_err *err)
 {
 	cs_auto(buf) text = CS_BUF_INIT(CS_JSON_BYTES_MAX);
-	int r = cs_file_read(AT_FDCWD, path, &text);
+	int r = cs_file_read_given(path, &text);
 
 	if (r == -ENOENT && !given)
 		return 0;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "shim/base/fd.h"
@@ -190,7 +191,37 @@ START_TEST(mkdirs_does_not_take_a_file_for_a_directory)
 }
 END_TEST
 
-CS_UNIT_SUITE(file, atomic_write_makes_and_replaces, atomic_write_that_fails_leaves_nothing,
+/* A pipe by name, as a shell gives it for <(…): empty at first, and then not. */
+START_TEST(a_pipe_that_was_given_is_waited_for)
+{
+	cs_auto(buf) buf = CS_BUF_INIT(64);
+	char path[64];
+	int fds[2], go[2], status;
+	pid_t child;
+
+	ck_assert_int_eq(pipe(fds), 0);
+	ck_assert_int_eq(pipe(go), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[0]);
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		_exit(read(go[0], &byte, 1) != 1 || write(fds[1], "late", 4) != 4);
+	}
+	close(fds[1]);
+	ck_assert_int_eq(cs_file_read(AT_FDCWD, path, &buf), -EAGAIN);
+	ck_assert_int_eq(write(go[1], "", 1), 1);
+	ck_assert_int_eq(cs_file_read_given(path, &buf), 0);
+	ck_assert_str_eq(buf.data, "late");
+	close(go[0]);
+	close(go[1]);
+	waitpid(child, &status, 0);
+	ck_assert_int_eq(status, 0);
+	close(fds[0]);
+}
+END_TEST
+
+CS_UNIT_SUITE(file, a_pipe_that_was_given_is_waited_for, atomic_write_makes_and_replaces, atomic_write_that_fails_leaves_nothing,
 	      atomic_write_replaces_a_link_and_not_its_target, read_is_capped,
 	      read_of_a_fifo_does_not_wait_for_its_writer, put_writes_what_exists,
 	      mkdirs_makes_what_is_missing, mkdirs_does_not_take_a_file_for_a_directory)
