@@ -370,3 +370,69 @@ size_t cs_edit_distance(const char *a, const char *b, size_t max)
 	}
 	return CS_MIN(row[lb], max);
 }
+
+/* --- lists of CPUs ------------------------------------------------------ */
+
+/* Above what any kernel has (CONFIG_NR_CPUS). */
+#define CPUS_MAX 65536
+
+static int take_cpu(const char **p, unsigned *ret)
+{
+	size_t len = strspn(*p, "0123456789");
+
+	if (len == 0)
+		return -EINVAL;
+	*ret = 0;
+	for (size_t i = 0; i < len; i++) {
+		*ret = *ret * 10 + (unsigned)((*p)[i] - '0');
+		if (*ret >= CPUS_MAX)
+			return -ERANGE;
+	}
+	*p += len;
+	return 0;
+}
+
+/* The next "N" or "N-M" with the comma behind it. 1, 0 at the end, -errno. */
+static int take_cpu_range(const char **p, unsigned *ret_first, unsigned *ret_last)
+{
+	if (**p == '\0')
+		return 0;
+	if (take_cpu(p, ret_first) < 0)
+		return -EINVAL;
+	*ret_last = *ret_first;
+	if (**p == '-') {
+		(*p)++;
+		if (take_cpu(p, ret_last) < 0 || *ret_last < *ret_first)
+			return -EINVAL;
+	}
+	if (**p == ',' && (*p)[1] != '\0')
+		(*p)++;
+	else if (**p != '\0')
+		return -EINVAL;
+	return 1;
+}
+
+static bool cpulist_has(const char *list, unsigned cpu)
+{
+	unsigned first, last;
+
+	while (take_cpu_range(&list, &first, &last) > 0)
+		if (cpu >= first && cpu <= last)
+			return true;
+	return false;
+}
+
+bool cs_cpulist_within(const char *inner, const char *outer)
+{
+	unsigned first, last;
+	bool some = false;
+	int r;
+
+	while ((r = take_cpu_range(&inner, &first, &last)) > 0) {
+		for (unsigned cpu = first; cpu <= last; cpu++)
+			if (!cpulist_has(outer, cpu))
+				return false;
+		some = true;
+	}
+	return r == 0 && some;
+}

@@ -57,6 +57,13 @@ int cs_parse_bool(const char *text, bool *ret) CS_MUST_CHECK;
 #define CS_SIZE_TEXT 32
 char *cs_size_text(uint64_t bytes, char text[static CS_SIZE_TEXT]);
 
+/*
+ * Is each CPU of the list `inner` in the list `outer`, and is there one?
+ * Lists as "0-2,4" (cpuset(7), "List format"); false for what is none, so
+ * that a list is one if it is within itself.
+ */
+bool cs_cpulist_within(const char *inner, const char *outer);
+
 /* "10s", "500ms", "1m30s": what cs_parse_duration reads back. */
 #define CS_DURATION_TEXT 64
 char *cs_duration_text(int64_t ns, char text[static CS_DURATION_TEXT]);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
@@ -15,9 +16,21 @@
 
 static int read_in_root(int root_fd, const char *path, struct cs_buf *out)
 {
-	cs_autofd int fd = cs_path_open_in_root(root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	cs_autofd int handle = cs_path_open_in_root(root_fd, path, O_PATH | O_CLOEXEC, 0);
+	cs_autofd int fd = -1;
+	char self[32];
+	struct stat st;
 
-	return fd < 0 ? fd : cs_file_read_fd(fd, out);
+	if (handle < 0)
+		return handle;
+	/* a root may come from anywhere: what is opened there must not be a device, which opening alone can set off */
+	if (fstat(handle, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+	fd = open(self, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : cs_file_read_fd(fd, out);
 }
 
 /* The i-th colon-separated field of a line as a copy in `field`. */

@@ -150,7 +150,7 @@ static int put_env(struct cs_strv *env, const char *text)
 static int read_env_file(struct cs_strv *env, const char *path, struct cs_err *err)
 {
 	cs_auto(buf) text = CS_BUF_INIT(1 << 20);
-	int r = cs_file_read(AT_FDCWD, path, &text), line_number = 0;
+	int r = cs_file_read_given(path, &text), line_number = 0;
 
 	if (r < 0)
 		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "--env-file '%s'", path);
@@ -548,6 +548,7 @@ static int make_limits(struct work *w, struct cs_err *err)
 	w->out->memory_swap_bytes = p->memory_swap_bytes;
 	w->out->pids = p->pids;
 	w->out->millicpus = p->millicpus;
+	w->out->cpuset_cpus = p->cpuset_cpus;
 
 	w->kind = CS_START_USAGE;
 	if (cs_rlimits_make(&rlimits, &w->out->rlimits, err) < 0) {

@@ -40,6 +40,7 @@ struct cs_jobspec {
 	gid_t gid;
 	uint64_t pids;              /* as given to the kernel; CS_UNLIMITED: none */
 	uint64_t memory_bytes, memory_swap_bytes, millicpus;
+	const char *cpuset_cpus;    /* the settings'; NULL: none is to be in force */
 	struct cs_strv warnings;
 };
 

@@ -60,7 +60,7 @@ static int check_env(const char *value, struct cs_err *err)
 /* "0-2,4": numbers and ranges; the kernel knows which exist. */
 static int check_cpuset(const char *value, struct cs_err *err)
 {
-	if (value[0] == '\0' || strspn(value, "0123456789,-") != strlen(value))
+	if (!cs_cpulist_within(value, value))
 		return cs_fail(err, CS_INVALID, 0, "'%.64s' is no list of CPUs such as 0-2,4", value);
 	return 0;
 }

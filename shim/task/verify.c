@@ -1,13 +1,13 @@
 #include "shim/task/verify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "oci-spec/resources.h"
 #include "shim/base/file.h"
-
-#include <fcntl.h>
+#include "shim/base/parse.h"
 
 /* What a row reads back; each kernel rounds in its own way, so each has its comparison. */
 struct check {
@@ -165,6 +165,30 @@ static int check_resource(const struct cs_verify_plan *plan, const struct check 
 	return not_in_force(plan, result, check->best_effort, what, err);
 }
 
+/* A kernel may leave some of the CPUs out, those that are off for instance; it must not let in others. */
+static int check_cpuset(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
+{
+	const char *asked = plan->spec->cpuset_cpus;
+	const char *file = cs_cgroup_is_v2(plan->cgroup) ? "cpuset.cpus.effective" : "cpuset.effective_cpus";
+	cs_auto(buf) text = CS_BUF_INIT(64 * 1024);
+	char what[256];
+	int r;
+
+	if (!asked)
+		return 0;
+	r = cs_cgroup_read(plan->cgroup, "cpuset", file, &text);
+	if (r == 0 && text.len > 0)
+		text.data[strcspn(text.data, "\n")] = '\0';
+	if (r == 0 && text.len > 0 && cs_cpulist_within(text.data, asked))
+		return 0;
+	if (r < 0)
+		snprintf(what, sizeof(what), "--cpuset-cpus: the limit cannot be read back (%s): %s", file, strerror(-r));
+	else
+		snprintf(what, sizeof(what), "--cpuset-cpus: asked for %.64s, in force is %.64s (%s)", asked,
+			 text.len > 0 ? text.data : "nothing", file);
+	return not_in_force(plan, result, "cpuset", what, err);
+}
+
 static int check_membership(const struct cs_verify_plan *plan, struct cs_err *err)
 {
 	int r = cs_cgroup_holds(plan->cgroup, plan->init);
@@ -194,5 +218,7 @@ int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struc
 	for (size_t i = 0; i < CS_ARRAY_LEN(checks); i++)
 		if (check_resource(plan, &checks[i], result, err) < 0)
 			return -1;
+	if (check_cpuset(plan, result, err) < 0)
+		return -1;
 	return check_rlimits(plan, result, err);
 }

@@ -34,6 +34,7 @@ wrong 125 "unknown policy 'nope'*" "an unknown policy" --policy nope -- true
 wrong 125 "--rootfs '/nope'*" "a root that is not there" --rootfs /nope -- true
 wrong 125 "--volume: volume '/nope:/x'*" "a volume that is not there" -v /nope:/x -- true
 wrong 125 "--user: no user 'nosuch'*" "an unknown user" --user nosuch -- true
+wrong 125 "--cpuset-cpus: '2-1' is no list of CPUs*" "a list of CPUs the wrong way round" --cpuset-cpus 2-1 -- true
 wrong 125 "--env-file*NUL*" "an environment file that is no text" --env-file /proc/self/environ -- true
 wrong 127 "'' does not exist inside" "an empty command" -- ""
 wrong 127 "'nosuch' is not in PATH*" "a command that is not there" -- nosuch

@@ -303,6 +303,36 @@ START_TEST(texts_read_back)
 }
 END_TEST
 
+START_TEST(lists_of_cpus)
+{
+	static const struct {
+		const char *inner, *outer;
+		bool within;
+	} rows[] = {
+		{ "0", "0", true },
+		{ "1-2,5", "0-3,5-6", true },
+		{ "0-3", "0-1,2-3", true },
+		{ "0-3", "0,2-3", false },
+		{ "4", "0-3", false },
+		{ "", "0-3", false },
+		{ "0", "", false },
+		{ "0,", "0-3", false },
+		{ ",0", "0-3", false },
+		{ "0,,1", "0-3", false },
+		{ "1-", "0-3", false },
+		{ "-1", "0-3", false },
+		{ "2-1", "0-3", false },
+		{ "0\n", "0-3", false },
+		{ "65536", "65536", false },
+		{ "99999999999999999999", "0-3", false },
+	};
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++)
+		ck_assert_msg(cs_cpulist_within(rows[i].inner, rows[i].outer) == rows[i].within, "'%s' in '%s'",
+			      rows[i].inner, rows[i].outer);
+}
+END_TEST
+
 START_TEST(edit_distance)
 {
 	char big[100];
@@ -322,4 +352,4 @@ START_TEST(edit_distance)
 END_TEST
 
 CS_UNIT_SUITE(parse, numbers_are_strict, sizes_have_units, durations_have_units, cpus, signals,
-	      signal_names_read_back, ids, booleans, texts_read_back, edit_distance)
+	      signal_names_read_back, ids, booleans, texts_read_back, lists_of_cpus, edit_distance)
