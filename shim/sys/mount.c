@@ -194,7 +194,7 @@ static int find_parent(const char *point, char *ret, size_t size)
 	return best > 0 ? 0 : -ENOENT;
 }
 
-static int hide(const char *point, struct cs_err *err)
+static int move_aside(const char *point, const char *aside, struct cs_err *err)
 {
 	char parent[PATH_MAX];
 	int r = find_parent(point, parent, sizeof(parent));
@@ -203,12 +203,13 @@ static int hide(const char *point, struct cs_err *err)
 		return fail_errno(err, -r, "find the mount that holds", point);
 	if (mount(NULL, parent, NULL, MS_PRIVATE, NULL) < 0)
 		return fail_errno(err, errno, "make private", parent);
-	if (umount2(point, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
-		return fail_errno(err, errno, "detach", point);
+	/* to detach it would wait for an RCU grace period, up to several ms */
+	if (mount(point, aside, NULL, MS_MOVE, NULL) < 0)
+		return fail_errno(err, errno, "move aside", point);
 	return 0;
 }
 
-int cs_mount_hide_unified(struct cs_cgroup_host *host, struct cs_err *err)
+int cs_mount_hide_unified(struct cs_cgroup_host *host, const char *aside, struct cs_err *err)
 {
 	size_t kept = 0;
 
@@ -217,7 +218,7 @@ int cs_mount_hide_unified(struct cs_cgroup_host *host, struct cs_err *err)
 	if (in_first_namespace())
 		return cs_fail(err, CS_STATE, 0, "hide the v2 cgroup mount: not in a mount namespace of our own");
 	for (size_t i = 0; i < host->n; i++) {
-		if (host->mounts[i].v2 && hide(host->mounts[i].point, err) < 0)
+		if (host->mounts[i].v2 && move_aside(host->mounts[i].point, aside, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < host->n; i++) {

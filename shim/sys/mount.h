@@ -53,12 +53,14 @@ int cs_mount_overlay(const char *path, const char *lower, const char *upper, con
 int cs_mount_detach_all(const char *path, struct cs_err *err);
 
 /*
- * Hybrid cgroup hosts: hides the v2 mount beside the v1 hierarchies, in our
- * namespace only: the mount that holds it (/sys/fs/cgroup) is made private,
- * then it is detached; propagation elsewhere stays. *host, which says where it
- * is, is without it afterwards. Other layouts: nothing to do, 0. To be called after cs_mount_new_namespace: in the namespace of pid 1,
+ * Hybrid cgroup hosts: takes the v2 mount from beside the v1 hierarchies, in
+ * our namespace only: the mount that holds it (/sys/fs/cgroup) is made private,
+ * then it is moved onto the directory `aside`, where the caller covers it with
+ * a mount of its own. Propagation elsewhere stays. *host, which says where it is,
+ * is without it afterwards. Other layouts: nothing to do, 0. To be
+ * called after cs_mount_new_namespace: in the namespace of pid 1,
  * which is the host's, CS_STATE (where we may look at that one's).
  */
-int cs_mount_hide_unified(struct cs_cgroup_host *host, struct cs_err *err);
+int cs_mount_hide_unified(struct cs_cgroup_host *host, const char *aside, struct cs_err *err);
 
 #endif

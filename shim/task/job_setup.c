@@ -173,14 +173,14 @@ static int make_namespace(struct job *job, struct cs_err *err)
 		return -1;
 	if (cs_mount_new_namespace(err) < 0)
 		return -1;
+	if (job->engine.kind->hide_unified && cs_mount_hide_unified(&job->host, private, err) < 0)
+		return -1;
 	/*
 	 * 0711: with --userns the container's own root has to pass through it. A user namespace may not take flags
 	 * away either (mount_namespaces(7), locked mounts), and runsc mounts the root again without these.
 	 */
 	if (cs_mount_tmpfs(private, PRIVATE_BYTES, PRIVATE_INODES, 0711, job->s->userns ? 0 : MS_NOSUID | MS_NODEV, err) < 0)
 		return -1;
-	if (job->engine.kind->hide_unified)
-		return cs_mount_hide_unified(&job->host, err);
 	return 0;
 }
 

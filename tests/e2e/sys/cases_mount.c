@@ -123,9 +123,11 @@ static void hide_unified(void)
 {
 	struct cs_err err = CS_ERR_INIT;
 	struct cs_cgroup_host told = t_host, now;
+	const char *aside = t_make_dir("aside");
 
 	t_new_namespace();
-	need_ok(cs_mount_hide_unified(&told, &err), err);
+	need_ok(cs_mount_hide_unified(&told, aside, &err), err);
+	need_ok(cs_mount_tmpfs(aside, 0, 0, 0755, 0, &err), err);
 	need_ok(cs_cgroup_host_read(&now, &err), err);
 	need_int(now.layout, CS_CGROUP_V1);
 	need_int(now.n, t_host.n - 1);
@@ -133,7 +135,7 @@ static void hide_unified(void)
 	need_int(told.n, now.n);
 	for (size_t i = 0; i < now.n; i++)
 		need(strcmp(told.mounts[i].point, now.mounts[i].point) == 0);
-	need_ok(cs_mount_hide_unified(&told, &err), err);
+	need_ok(cs_mount_hide_unified(&told, aside, &err), err);
 }
 
 static void case_mount_hide_unified(void)
@@ -144,13 +146,13 @@ static void case_mount_hide_unified(void)
 	pid_t pid;
 
 	if (t_host.layout != CS_CGROUP_HYBRID) {
-		need_ok(cs_mount_hide_unified(&host, &err), err);
+		need_ok(cs_mount_hide_unified(&host, "/", &err), err);
 		need_int(t_mounts_below("/"), before);
 		return;
 	}
 	/* in the namespace that pid 1 has, it must refuse; where that cannot be told, this is no place to try */
 	if (access("/proc/1/ns/mnt", F_OK) == 0)
-		need(cs_mount_hide_unified(&host, &err) < 0 && err.kind == CS_STATE);
+		need(cs_mount_hide_unified(&host, "/", &err) < 0 && err.kind == CS_STATE);
 	pid = fork();
 	need(pid >= 0);
 	if (pid == 0) {
