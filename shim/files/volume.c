@@ -186,10 +186,10 @@ int cs_volume_open(const char *text, bool unbounded, bool rro, const char *const
 {
 	struct cs__volume_options options = { 0 };
 	struct cs__volume_parts parts = { 0 };
-	char source[PATH_MAX];
+	char source[PATH_MAX] = "";
 	struct cs_spec_mount mount;
 	cs_autofd int fd = -1;
-	struct stat st;
+	struct stat st = { 0 };
 	int r;
 
 	if (cs__volume_split(text, &parts, err) < 0 ||

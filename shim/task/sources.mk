@@ -10,7 +10,8 @@ libcs_task_a_SOURCES = \
 	shim/task/job_setup.c \
 	shim/task/job_start.c \
 	shim/task/job_watch.c \
-	shim/task/jobspec.c shim/task/jobspec.h \
+	shim/task/jobspec.c shim/task/jobspec.h shim/task/jobspec_int.h \
+	shim/task/jobspec_files.c \
 	shim/task/limits.c shim/task/limits.h \
 	shim/task/policy.c shim/task/policy.h \
 	shim/task/record.c shim/task/record.h shim/task/record_int.h \
