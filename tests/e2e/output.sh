@@ -36,7 +36,7 @@ one_line() {
 # high_water PID: the most memory it ever had, in KiB
 high_water() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$1/status"; }
 
-says_done() { grep -q done "$T/spawn.err"; }
+says_done() { grep -q 'done' "$T/spawn.err"; }
 
 # F001: the same for little and for much
 memory() {
