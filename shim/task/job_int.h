@@ -73,6 +73,7 @@ struct job {
 	struct cs_signals *signals;
 	struct cs_pidref parent;
 	int oom_fd;
+	int64_t oom_look_ns; /* how long until the next look at the counter */
 	struct cs_source init_source, parent_source, guardian_source, oom_source, kill_timer, oom_timer;
 };
 

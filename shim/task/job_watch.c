@@ -15,6 +15,10 @@
 #define CAUSE_READER_GONE 141
 #define CAUSE_PARENT_GONE 129
 
+/* After an event the counter is looked at again and again, each time after twice as long. */
+#define OOM_FIRST_LOOK_NS (CS_NSEC_PER_MSEC / 2)
+#define OOM_LAST_LOOK_NS (4 * CS_NSEC_PER_SEC)
+
 /* How long a kill may block the loop; what lives longer is in state D and is left to the clean-up. */
 #define KILL_NS (1 * CS_NSEC_PER_SEC)
 
@@ -187,13 +191,19 @@ static void on_init(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_U
 }
 
 /* --oom-group on cgroup v1, where the kernel ends one process only. */
-static void look_for_oom(struct cs_loop *loop CS_UNUSED, void *arg)
+static void look_for_oom(struct cs_loop *loop, void *arg)
 {
 	struct job *job = arg;
 	uint64_t kills = cs_cgroup_oom_kills(job->cgroup);
 
-	if (kills != UINT64_MAX && kills > 0)
+	if (kills != UINT64_MAX && kills > 0) {
 		cs__job_decide(job, CS_REASON_OOM, 0);
+		return;
+	}
+	/* the event comes before the kill is counted, on a busy machine long before; and of some no kill comes */
+	job->oom_look_ns *= 2;
+	if (job->oom_look_ns <= OOM_LAST_LOOK_NS)
+		cs_loop_set_timer(loop, job->oom_timer, cs_clock_deadline_ns(job->oom_look_ns));
 }
 
 static void on_oom(struct cs_loop *loop, int fd, uint32_t events CS_UNUSED, void *arg)
@@ -203,10 +213,8 @@ static void on_oom(struct cs_loop *loop, int fd, uint32_t events CS_UNUSED, void
 
 	if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		cs_loop_remove(loop, &job->oom_source);
-	/* the event comes before the kill is counted: look again soon */
+	job->oom_look_ns = OOM_FIRST_LOOK_NS;
 	look_for_oom(loop, job);
-	if (!job->verdict.decided)
-		cs_loop_set_timer(loop, job->oom_timer, cs_clock_deadline_ns(CS_NSEC_PER_MSEC));
 }
 
 static void watch_oom(struct job *job)
