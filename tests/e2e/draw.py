@@ -167,11 +167,12 @@ def fault(r):
 
 
 def signal_to_itself(r):
+    # SIGINT is none of them: the shell handles it
     if own_kernel:  # its PID 1 dies of what it does not handle
-        number = r.choice([n for n in range(1, 65) if n not in (17, 18, 19, 20, 21, 22, 23, 28, 32, 33)])
+        number = r.choice([n for n in range(1, 65) if n not in (2, 17, 18, 19, 20, 21, 22, 23, 28, 32, 33)])
         return Case([], sh(f"kill -{number} $$; sleep 300"), "seccomp" if number == 31 else "signaled", 128 + number,
                     (None, number))
-    number = r.choice([1, 2, 3, 6, 9, 10, 13, 14, 15, 24, 25, 31, 34, 64])
+    number = r.choice([1, 3, 6, 9, 10, 13, 14, 15, 24, 25, 31, 34, 64])
     return Case([], sh(f"kill -{number} $$; exit 7"), "exited", 7, (7, None))
 
 
@@ -291,7 +292,7 @@ def no_engine(r):
 
 
 def bad_flag(r):
-    flags = r.choice([["--no-such-flag"], ["--timeout", "soon"], ["--memory", "-1"], ["--format", "xml"], ["--pids-limit"]])
+    flags = r.choice([["--no-such-flag"], ["--timeout", "soon"], ["--format", "xml"], ["--pids-limit"]])
     return Case(flags, ["true"] if len(flags) > 1 else [], None, 125, record=False)
 
 
