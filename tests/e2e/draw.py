@@ -2,7 +2,8 @@
 
     draw.py CAISSON ENGINE PATH DIR COUNT SEED SLOW
 
-Every kind once, in random order, then COUNT in all by weight, two at a time. Prints a line for each kind: its name, how
+Every kind once, in random order, then COUNT in all by weight, two at a time; with COUNT 0 only those once in which control
+groups have a part. Prints a line for each kind: its name, how
 many were right, how many there were, and what was wrong with the first one that was not, separated by tabs.
 """
 import json
@@ -321,6 +322,12 @@ KINDS = [
     (1, bad_value), (1, limit_too_small), (3, leaves_children),
 ]
 
+IN_GROUPS = [
+    exit_code, fault, killed_from_outside, wall_limit, wall_limit_with_a_chance, cpu_limit, idle_limit, output_limit_kills,
+    oom_of_init, oom_of_a_child, oom_group, cancelled, cancelled_early, readers_gone, not_found, limit_too_small,
+    leaves_children,
+]
+
 # --- running ------------------------------------------------------------------------------------------------------------
 
 
@@ -398,7 +405,7 @@ def judged(case):
 
 def draw():
     r = random.Random(f"{seed} {engine}")
-    makers = [maker for _, maker in KINDS]
+    makers = [maker for _, maker in KINDS] if count else list(IN_GROUPS)
     r.shuffle(makers)
     makers += r.choices([maker for _, maker in KINDS], [weight for weight, _ in KINDS], k=max(0, count - len(makers)))
     for n, maker in enumerate(makers):

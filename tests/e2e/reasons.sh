@@ -7,7 +7,8 @@
 
 tab=$(printf '\t')
 n=$(repeats 1000)
-diag "seed $CAISSON_SEED, $n runs an engine"
+if [ "$CAISSON_SLOW" -gt 3 ]; then n=0; fi # in the emulated machine: what may differ there
+diag "seed $CAISSON_SEED, $n runs an engine (0: one of each kind that has to do with control groups)"
 for e in $(engines); do
     job "$e" -- true
     snapshot before
