@@ -1,7 +1,6 @@
 #!/bin/sh
 # Cancelling: signals, callers and readers that go away, patience with the program, and nothing left behind.
 # needs: root mkfifo
-# tags: vm
 # timeout: 200
 . "${0%/*}/lib.sh"
 

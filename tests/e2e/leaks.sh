@@ -1,7 +1,7 @@
 #!/bin/sh
 # Many runs, one after the other and at once: each with its own exit status, and nothing is left of any.
 # needs: root python3 xargs
-# tags: vm peers
+# tags: peers
 # timeout: 300
 . "${0%/*}/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Limits: each is in force, ends what it has to end within its time, and is told for what it is.
 # needs: root python3
-# tags: vm peers
+# tags: peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 

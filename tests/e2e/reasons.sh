@@ -1,7 +1,7 @@
 #!/bin/sh
 # The truth about how a run ended: runs drawn from every kind of end, and their reason, exitCode, signal and outward code.
 # needs: root python3
-# tags: vm peers
+# tags: peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 

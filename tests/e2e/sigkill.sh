@@ -1,7 +1,6 @@
 #!/bin/sh
 # Nothing is left when `caisson`, its guardian or both are killed at any moment.
 # needs: root python3
-# tags: vm
 # timeout: 240
 . "${0%/*}/lib.sh"
 

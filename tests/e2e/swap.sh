@@ -1,7 +1,7 @@
 #!/bin/sh
 # What was looked at is what is mounted: a source that somebody swaps for a link while the engine starts changes nothing.
 # needs: root busybox
-# tags: vm peers
+# tags: peers
 # timeout: 120
 . "${0%/*}/lib.sh"
 

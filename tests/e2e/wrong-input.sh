@@ -1,7 +1,6 @@
 #!/bin/sh
 # What people get wrong: one clear line, the documented code, and nothing is made or left.
 # needs: root python3
-# tags: vm
 # timeout: 300
 . "${0%/*}/lib.sh"
 
