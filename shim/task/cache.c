@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "oci-spec/profile.h"
@@ -44,9 +45,12 @@ static uint64_t hash(const struct cs_buf *text)
 static int make_head(const struct cs_json *profile, struct cs_buf *head, struct cs_err *err)
 {
 	char compiler[64];
+	struct utsname kernel;
 
 	cs_profile_compiler(compiler);
-	cs_buf_addf(head, "caisson seccomp filter 1\n%s\n", compiler);
+	/* libseccomp asks the kernel for what it can do */
+	uname(&kernel);
+	cs_buf_addf(head, "caisson seccomp filter 1\n%s\n%s\n", compiler, kernel.release);
 	if (cs_json_write(profile, CS_JSON_COMPACT, head, err) < 0)
 		return -1;
 	cs_buf_addc(head, '\n');
@@ -70,7 +74,7 @@ static void keep(int cache_fd, const char *name, const struct cs_buf *head, cons
 
 	cs_buf_add(&entry, head->data, head->len);
 	cs_buf_add(&entry, filter->data, filter->len);
-	r = entry.failed ? -ENOSPC : cs_file_write_atomic(cache_fd, name, entry.data, entry.len, 0600, false);
+	r = entry.failed ? -ENOSPC : cs_file_write_atomic(cache_fd, name, entry.data, entry.len, 0600, true);
 	if (r < 0)
 		cs_log_debug("seccomp filter is not kept: %s", strerror(-r));
 }

@@ -63,14 +63,23 @@ static void note_limits(const struct cs_settings *s, struct cs_result *result)
 	}
 }
 
+/* Without the loop nothing is bounded any more: the run ends here, and says that it was not the program's doing. */
+static void lose_sight(struct job *job, int errnum)
+{
+	snprintf(job->result->error, sizeof(job->result->error), "event loop: %s", strerror(-errnum));
+	cs__job_decide(job, CS_REASON_UNKNOWN, 0);
+}
+
 /* The program runs until its init is reaped or a decision has killed it. */
 static void live(struct job *job)
 {
+	int r;
+
 	while (!job->init_gone && !job->interrupted) {
 		if (job->verdict.stop_pending)
 			cs__job_send_stop(job);
-		else if (cs_loop_turn(job->loop, CS_NEVER) < 0)
-			return;
+		else if ((r = cs_loop_turn(job->loop, CS_NEVER)) < 0)
+			lose_sight(job, r);
 	}
 }
 
@@ -79,6 +88,8 @@ static void release(struct job *job)
 	cs__job_unwatch(job);
 	cs_limits_free(job->limits);
 	cs_streams_free(job->streams);
+	for (size_t i = 0; i < CS_STREAMS; i++)
+		cs_sink_free(job->sinks[i]);
 	cs_trace_free(job->trace);
 	cs_cgroup_free(job->cgroup);
 	cs_pidref_release(&job->init);

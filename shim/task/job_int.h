@@ -54,6 +54,7 @@ struct job {
 	struct cs_guardian guardian;
 	int guardian_procs_fd, cell_procs_fd;
 	struct cs_jobspec spec;
+	struct cs_sink *sinks[CS_STREAMS]; /* until the streams take them over */
 	struct cs_streams *streams;
 	struct cs_trace *trace;
 

@@ -318,6 +318,15 @@ static int make_sink(const struct job *job, enum cs_stream which, struct cs_sink
 	return cs_sink_new_fd(which == CS_STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ret, err);
 }
 
+/* Before the run's file system covers the state directory: a file may lie there, and paths mean what the caller means. */
+static int make_sinks(struct job *job, struct cs_err *err)
+{
+	for (size_t i = 0; i < CS_STREAMS; i++)
+		if (make_sink(job, (enum cs_stream)i, &job->sinks[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 static int make_streams(struct job *job, struct cs_err *err)
 {
 	const struct cs_settings *s = job->s;
@@ -338,12 +347,8 @@ static int make_streams(struct job *job, struct cs_err *err)
 		plan.drain[i].rate_bytes_per_s = s->output_rate_bytes;
 		plan.drain[i].burst_bytes = s->output_burst_bytes;
 	}
-	if (make_sink(job, CS_STREAM_OUT, &plan.sinks_consume[CS_STREAM_OUT], err) < 0)
-		return -1;
-	if (make_sink(job, CS_STREAM_ERR, &plan.sinks_consume[CS_STREAM_ERR], err) < 0) {
-		cs_sink_free(plan.sinks_consume[CS_STREAM_OUT]);
-		return -1;
-	}
+	for (size_t i = 0; i < CS_STREAMS; i++)
+		plan.sinks_consume[i] = cs_take_ptr(&job->sinks[i]);
 	return cs_streams_open(job->loop, &plan, cs__job_on_streams, job, &job->streams, err);
 }
 
@@ -385,7 +390,13 @@ int cs__job_setup(struct job *job)
 	kind = CS_START_SETUP;
 	/* the guardian before all that it guards: the record too outlives us */
 	if (find_cgroups(job, &err) < 0 || open_record(job, &err) < 0 || make_guardian(job, &err) < 0 ||
-	    make_record(job, &err) < 0 || make_namespace(job, &err) < 0)
+	    make_record(job, &err) < 0)
+		goto failed;
+	kind = CS_START_USAGE;
+	if (make_sinks(job, &err) < 0)
+		goto failed;
+	kind = CS_START_SETUP;
+	if (make_namespace(job, &err) < 0)
 		goto failed;
 	if (make_bundle(job, &kind, &err) < 0 || resolve(job, &kind, &err) < 0)
 		goto failed;
@@ -395,7 +406,6 @@ int cs__job_setup(struct job *job)
 		r = make_trace(job, &err);
 	if (r < 0)
 		goto failed;
-	kind = CS_START_USAGE;
 	if (make_streams(job, &err) < 0)
 		goto failed;
 	return 0;

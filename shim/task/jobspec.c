@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/nsfs.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -319,6 +322,18 @@ static int check_text(struct work *w, struct cs_err *err)
 	return 0;
 }
 
+/* Engines say nothing that helps when the path leads elsewhere (ioctl_ns(2)). */
+static int check_network_namespace(const char *path, struct cs_err *err)
+{
+	cs_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "'%s'", path);
+	if (ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET)
+		return cs_fail(err, CS_INVALID, 0, "'%s' is no network namespace: give a file such as /run/netns/NAME", path);
+	return 0;
+}
+
 static int fill_plan(struct work *w, struct cs_err *err)
 {
 	const struct cs_settings *s = w->s;
@@ -327,6 +342,8 @@ static int fill_plan(struct work *w, struct cs_err *err)
 	w->kind = CS_START_USAGE;
 	if (cs_spec_check_cwd(s->workdir, err) < 0)
 		return cs_wrap(err, "--workdir");
+	if (s->network[0] == '/' && check_network_namespace(s->network, err) < 0)
+		return cs_wrap(err, "--network");
 	snprintf(w->hostname, sizeof(w->hostname), "%.*s", s->hostname ? 64 : 12,
 		 s->hostname ? s->hostname : w->plan->id);
 	p->args = w->plan->args;

@@ -327,13 +327,22 @@ static ssize_t add_line(struct cs_record *record, char mark, const char *word, c
 	return (ssize_t)at;
 }
 
+/* C0, DEL, and C1 in UTF-8 (U+0080 to U+009F) or bare: `ps` prints these lines on terminals. */
+static bool is_control(const char *p)
+{
+	unsigned char c = (unsigned char)p[0], next = (unsigned char)p[1];
+
+	return c < 0x20 || c == 0x7f || (c == 0xc2 && next >= 0x80 && next <= 0x9f) ||
+	       (c >= 0x80 && c <= 0x9f && cs_utf8_len(p, strlen(p)) == 0);
+}
+
 int cs_record_note(struct cs_record *record, const char *key, const char *value)
 {
 	char clean[256];
 	size_t n = 0;
 
 	for (; value[n] && n < sizeof(clean) - 1; n++)
-		clean[n] = (value[n] >= 0 && value[n] < 0x20) ? ' ' : value[n];
+		clean[n] = is_control(value + n) ? ' ' : value[n];
 	clean[n] = '\0';
 	return (int)CS_MIN(add_line(record, '=', key, clean), 0);
 }

@@ -211,6 +211,23 @@ static int check_rlimits(const struct cs_verify_plan *plan, struct cs_result *re
 	return not_in_force(plan, result, "rlimits", why.text, err);
 }
 
+/*
+ * On v2 the kernel ends the whole group when told so. Engines that pass
+ * `unified` by leave it untold: it is our cgroup, so we tell it ourselves.
+ */
+static int check_oom_group(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(64);
+
+	if (!plan->settings->oom_group || !cs_cgroup_is_v2(plan->cgroup))
+		return 0;
+	if (cs_cgroup_write(plan->cgroup, "memory", "memory.oom.group", "1") == 0 &&
+	    cs_cgroup_read(plan->cgroup, "memory", "memory.oom.group", &text) == 0 && text.data &&
+	    text.data[0] == '1')
+		return 0;
+	return not_in_force(plan, result, "memory", "--oom-group: memory.oom.group cannot be set", err);
+}
+
 int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
 {
 	if (check_membership(plan, err) < 0)
@@ -218,7 +235,7 @@ int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struc
 	for (size_t i = 0; i < CS_ARRAY_LEN(checks); i++)
 		if (check_resource(plan, &checks[i], result, err) < 0)
 			return -1;
-	if (check_cpuset(plan, result, err) < 0)
+	if (check_cpuset(plan, result, err) < 0 || check_oom_group(plan, result, err) < 0)
 		return -1;
 	return check_rlimits(plan, result, err);
 }
