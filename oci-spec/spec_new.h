@@ -1,6 +1,6 @@
 /*
  * The config.json that a job gets, from a description of it (OCI runtime-spec
- * 1.0.2, config.md and config-linux.md; product contract section 4).
+ * 1.0.2, config.md and config-linux.md).
  *
  * Pure: nothing here looks at the host. What the host has (root, volumes,
  * what the engine knows) is in the description. Every limit and every

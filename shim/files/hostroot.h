@@ -1,6 +1,6 @@
 /*
  * `--rootfs host`: a root made from this host's /usr, for running its own
- * compilers and interpreters in a sandbox (contract section 4).
+ * compilers and interpreters in a sandbox.
  *
  * The skeleton directory gets symlinks, mount points and the few files made
  * for the run; everything else is a list of read-only bind mounts for

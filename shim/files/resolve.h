@@ -1,6 +1,6 @@
 /*
  * Which file a command is, inside, before an engine is asked: 126 and 127
- * by our own look (contract section 3), as execve(2) and sh(1) define them.
+ * by our own look, as execve(2) and sh(1) define them.
  *
  * The walk follows links by hand inside the root and steps over to the source
  * of a bind mount where one is mounted. A tmpfs is empty for it; what is in

@@ -15,7 +15,7 @@
 #include "shim/base/parse.h"
 #include "shim/files/volume_int.h"
 
-/* What a run may not look into, nor below (contract section 4). */
+/* What a run may not look into, nor below. */
 static const char *const host_private[] = { "/proc", "/sys", "/dev", "/run" };
 
 void cs_volume_release(struct cs_spec_mount *mount)

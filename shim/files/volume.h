@@ -1,6 +1,6 @@
 /*
  * `-v SRC:DST[:OPTIONS]` and `--tmpfs DST[:OPTIONS]` as docker run spells them
- * → mounts for config.json, with the refusals of contract section 4.
+ * → mounts for config.json, with what caisson(1) says is refused.
  *
  * Owns the two texts' grammar and what a run may see of the host. Looks at
  * the source, mounts nothing. It must not know the engine: what that can is

@@ -1,6 +1,6 @@
 /*
  * The capped drain: a container's stream → a sink, under a cap, with exact
- * counters, in fixed memory (contract section 5).
+ * counters, in fixed memory.
  *
  * A drain owns the read end of the container's pipe and watches it on the
  * loop. Memory is a pipe's (splice(2)) or one buffer of 64 KiB, whatever

@@ -1,7 +1,7 @@
 /*
  * How a process ended: raw wait status → code, signal, reason, and the code
- * that the outside sees. Every conversion between them lives here (wait(2);
- * contract sections 6 and 7).
+ * that the outside sees. Every conversion between them lives here (wait(2),
+ * caisson(1), caisson-result(5)).
  */
 #ifndef CS_TASK_EXIT_H
 #define CS_TASK_EXIT_H

@@ -1,6 +1,6 @@
 /*
  * One bounded run, from settings to result record: create, verify, start,
- * watch, end, undo (contract sections 3, 5, 6, 10).
+ * watch, end, undo.
  *
  * The calling process becomes the supervisor: it is moved into a mount
  * namespace of its own, becomes a subreaper, and must have its signals blocked

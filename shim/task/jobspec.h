@@ -3,7 +3,7 @@
  *
  * `caisson run` and `caisson bundle` both come here: a bundle that was written
  * is the one that would have run. What cannot work with the engine is refused
- * here, before anything is made (contract sections 3 and 4).
+ * here, before anything is made.
  */
 #ifndef CS_TASK_JOBSPEC_H
 #define CS_TASK_JOBSPEC_H

@@ -1,6 +1,6 @@
 /*
- * The built-in policies: sets of values to begin with (contract sections 4
- * and 11). A policy of the configuration file builds on one of them.
+ * The built-in policies: sets of values to begin with. A policy of the
+ * configuration file builds on one of them (caisson.json(5)).
  */
 #ifndef CS_TASK_POLICY_H
 #define CS_TASK_POLICY_H

@@ -1,6 +1,6 @@
 /*
  * The three standard streams of one process: pipes, sinks, drains, stdin, and
- * the two waits at the end (contract section 5).
+ * the two waits at the end.
  *
  *     open → child_fds to the engine's create → close_child_ends
  *     → engine_words (what the engine said so far) → begin → … → finish

@@ -1,7 +1,7 @@
 /*
  * Reading back, between create and start, that every limit asked for is in
  * force: the enforcement table of the engine says which ones the kernel must
- * show (contract section 3).
+ * show.
  */
 #ifndef CS_TASK_VERIFY_H
 #define CS_TASK_VERIFY_H

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a program sees and may do: no power, no file and no descriptor of the host's beyond what the contract lists.
+# What a program sees and may do: no power, no file and no descriptor of the host's.
 # needs: root python3
 # tags: peers
 # timeout: 180
