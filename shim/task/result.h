@@ -1,6 +1,6 @@
 /*
- * The result record: what a run was, how it ended, what it used (contract
- * section 7, caisson-result(5), contrib/result.schema.json).
+ * The result record: what a run was, how it ended, what it used
+ * (caisson-result(5), contrib/result.schema.json).
  *
  * Fields never vanish: a number that could not be had is UINT64_MAX here, null
  * in the record, and its name is in "unavailable".
