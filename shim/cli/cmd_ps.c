@@ -68,8 +68,9 @@ static int list(const struct ps *ps, struct cs_err *err)
 	cs_autofree char *state_dir = NULL;
 	int r = cs_cmd_state_dir(ps->state_dir, &state_dir, err);
 
-	cs_buf_addf(&out.text, json ? "" : "%-20s %-6s %-8s %-10s %-22s %s\n", "ID", "STATE", "PID", "ENGINE",
-		    "STARTED", "COMMAND");
+	if (!json)
+		cs_buf_addf(&out.text, "%-20s %-6s %-8s %-10s %-22s %s\n", "ID", "STATE", "PID", "ENGINE",
+			    "STARTED", "COMMAND");
 	if (r == 0)
 		r = cs_record_each(state_dir, json ? add_json : add_text, &out, err);
 	if (r == 0 && out.failed)

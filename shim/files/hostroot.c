@@ -151,8 +151,12 @@ static int bring_in(struct maker *m, const char *path, struct cs_err *err)
 	if (lstat(on_host, &link) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : fail_at(err, errno, path);
 	real = realpath(on_host, NULL);
-	if (!real || stat(real, &st) < 0)
-		return S_ISLNK(link.st_mode) ? 0 : fail_at(err, errno, path); /* dangling: as absent */
+	if (!real || stat(real, &st) < 0) {
+		/* dangling: as absent */
+		if (S_ISLNK(link.st_mode) && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+			return 0;
+		return fail_at(err, errno, path);
+	}
 	if (make_parents(m->rootfs_fd, path, err) < 0)
 		return -1;
 

@@ -62,7 +62,7 @@ static void cache_file(const struct fake *fake, char *name, size_t size)
 	ck_assert_ptr_nonnull(dir);
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.') {
-			snprintf(name, size, "cache/%s", entry->d_name);
+			snprintf(name, size, "cache/%.48s", entry->d_name);
 			n++;
 		}
 	closedir(dir);
