@@ -7,6 +7,9 @@
 
 version=$(cgroup_version)
 
+# In the emulated machine, where a run takes seconds, only what depends on the version of control groups.
+emulated() { [ "$CAISSON_SLOW" -gt 3 ]; }
+
 # run_time LOW HIGH DESC: milliseconds from start to end, the upper bound scaled
 run_time() { between $(($(field wallNs) / 1000000)) "$1" "$(scaled "$2")" "$3"; }
 
@@ -26,6 +29,7 @@ wall() {
     ended wall-limit null 9 124 "$e: F016 --timeout with TERM ignored, a session of its own, a stopped process"
     run_time 1000 1300 "$e: … in time"
     no_process "$mark" "$e: … and no process of it is left"
+    if emulated; then return; fi
     job "$e" --timeout 1s -- sh -c "sh -c 'kill -STOP 0; sleep $mark'; sleep $mark"
     is "$rc $(field reason)" "124 wall-limit" "$e: F011 a stopped process group"
     run_time 1000 1300 "$e: F011 … in time"
@@ -44,6 +48,7 @@ cpu() {
     job "$e" --cpu-time 500ms --cpus 2 -- sh -c 'for i in 1 2 3 4; do (while :; do :; done) & done; wait'
     ended cpu-limit null 9 152 "$e: F013 --cpu-time counts all processes together"
     cpu_time 300 $((600 + $(scaled 100))) "$e: F013 … from start"
+    if emulated; then return; fi
     job "$e" --cpu-time 0.3 -- sh -c 'while :; do :; done'
     is "$rc $(field reason)" "152 cpu-limit" "$e: F013 less than a second"
     cpu_time 200 $((300 + $(scaled 100))) "$e: F013 … to a tenth"
@@ -61,16 +66,17 @@ memory() {
     ended oom null 9 137 "$e: F014 F017 a gigabyte under --memory 64m"
     between "$(field oomKills)" 1 1000 "$e: F014 … and the kernel says so"
     is "$out $(field oomScope)" " own" "$e: F014 … of this run's limit"
-    job "$e" --memory 100M -- python3 -ISc 'a = bytearray(250 << 20); print("survived")'
-    is "$out $(field reason)" " oom" "$e: F034 it never survives"
-    is "$(field memoryBytes.inForce) $(field memorySwapBytes.inForce)" "104857600 104857600" "$e: F034 memory and swap, read back"
+    is "$(field memoryBytes.inForce) $(field memorySwapBytes.inForce)" "67108864 67108864" "$e: F034 memory and swap, read back"
+    job "$e" --memory 64M --oom-group -- sh -c 'tail /dev/zero; sleep 300'
+    ended oom null 9 137 "$e: --oom-group ends all of it"
     if [ "$e" != runsc ]; then
         job "$e" --memory 32M -- sh -c 'tail /dev/zero; exit 0'
         ended exited 0 null 0 "$e: a child's OOM is its parent's business"
         between "$(field oomKills)" 1 1000 "$e: … and counted"
     fi
-    job "$e" --memory 64M --oom-group -- sh -c 'tail /dev/zero; sleep 300'
-    ended oom null 9 137 "$e: --oom-group ends all of it"
+    if emulated; then return; fi
+    job "$e" --memory 100M -- python3 -ISc 'a = bytearray(250 << 20); print("survived")'
+    is "$out $(field reason)" " oom" "$e: F034 it never survives"
     job "$e" --memory 128M -- sh -c 'head -c 16000000 /dev/zero >/dev/shm/f; sleep 0.2'
     between "$(field shmemPeakBytes)" 0 33554432 "$e: what lies in memory files is told"
 }
@@ -120,7 +126,9 @@ EOF
 
 # F031: tiny limits work or are refused, always
 tiny() {
-    for flags in "--pids-limit 1" "--pids-limit 3" "--memory 2M" "--memory 8M"; do
+    set -- "--pids-limit 1" "--pids-limit 3" "--memory 2M" "--memory 8M"
+    if emulated; then set -- "--pids-limit 3" "--memory 8M"; fi
+    for flags; do
         n=$(repeats 50) i=0 seen=
         while [ $i -lt "$n" ]; do
             i=$((i + 1))
@@ -139,6 +147,7 @@ tiny() {
 
 # F035
 honest() {
+    if emulated; then return; fi
     job "$e" -- sh -c 'ulimit -S -n; ulimit -v'
     is "$(echo $out)" "1024 unlimited" "$e: F035 limits of a process"
     job "$e" --ulimit as=2000000000 -- true
@@ -168,6 +177,7 @@ EOF
     run "$CAISSON" run --config "$T/config.json" --runtime lax --memory 64M --best-effort=memory,swap --result "$T/record" -- echo ran
     is "$rc|$out" "0|ran" "$e: F038 --best-effort goes on"
     like "$(field warnings)" "*limit-not-applied*--memory*" "$e: F038 … and says so"
+    if emulated; then return; fi
     if [ "$e" = runsc ]; then
         job "$e" --runtime-arg --ignore-cgroups -- true
         is "$rc $(field reason)" "125 start-failed" "$e: F034 --ignore-cgroups is refused"
@@ -199,6 +209,7 @@ usage() {
     between "$(field pidsPeak)" 1 1088 "$e: F074 processes"
     like "$(python3 -ISc "$numbers" "$T/record")" "good*" "$e: F074 all numbers are there, or named"
     unlike "$(field unavailable)" "*cpu*" "$e: F074 … CPU time is"
+    if emulated; then return; fi
     job "$e" -- true
     like "$(python3 -ISc "$numbers" "$T/record")" "good*" "$e: F074 after a few milliseconds"
     job "$e" --timeout 200ms -- sleep 300
