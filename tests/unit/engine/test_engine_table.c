@@ -52,13 +52,13 @@ static void taken(const char *name, uint64_t memory_bytes, uint64_t pids)
 
 START_TEST(F031_limits_below_the_minimum_are_refused)
 {
-	refused("runc", 2 << 20, 64, "memory limit 2m is below the minimum for runc: 8m");
+	refused("runc", 2 << 20, 64, "memory limit 2m is below the minimum for runc: 16m");
 	refused("runc", 64 << 20, 1, "pids limit 1 is below the minimum for runc: 8");
 	refused("crun", 512 << 10, 64, "memory limit 512k is below the minimum for crun: 1m");
 	refused("crun", 64 << 20, 0, "pids limit 0 is below the minimum for crun: 1");
 	refused("runsc", 64 << 20, 3, "pids limit 3 is below the minimum for runsc: 4");
 	refused("runsc", 32 << 20, 64, "below the minimum for runsc: 64m, of which its own part takes 16m");
-	taken("runc", 8 << 20, 8);
+	taken("runc", 16 << 20, 8);
 	taken("crun", 1 << 20, 1);
 	taken("runsc", 64 << 20, 4);
 	taken("runc", UINT64_MAX, UINT64_MAX);
