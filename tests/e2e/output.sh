@@ -127,10 +127,13 @@ slow_readers() {
     wait "$pid"
 }
 
-# all of the run is gone but caisson itself
+# bytes in the pipe of descriptor 7
+queued() { python3 -c 'import fcntl, struct, termios; print(struct.unpack("i", fcntl.ioctl(7, termios.FIONREAD, bytes(4)))[0])'; }
+
+# the program has written, and all of the run is gone but caisson itself
 stuck_alone() {
-    [ -e "$T/seen-$e" ] || { find /sys/fs/cgroup -maxdepth 3 -name "$id" 2>/dev/null | grep -q . && : >"$T/seen-$e"; }
-    [ -e "$T/seen-$e" ] && ! gone "$pid" && [ ! -e "/run/caisson/$id" ] && ! find /sys/fs/cgroup -maxdepth 3 -name "$id" 2>/dev/null | grep -q .
+    [ "$(queued)" -gt 0 ] && ! gone "$pid" && [ ! -e "/run/caisson/runs/$id" ] &&
+        ! find /sys/fs/cgroup -maxdepth 3 -name "$id" 2>/dev/null | grep -q .
 }
 
 gone_readers() {
