@@ -260,7 +260,10 @@ static void add_limit(const struct cs_result *result, enum cs_result_limit limit
 
 	if (asked == CS_NO_NUMBER)
 		return;
-	cs_buf_addf(out, " of %s", time ? cs_duration_text((int64_t)asked, text) : cs_size_text(asked, text));
+	if (time)
+		cs_buf_addf(out, " of %s", cs_duration_text((int64_t)asked, text));
+	else
+		cs_buf_addf(out, " of %s%s", cs_size_text(asked, text), asked % 1024 ? " bytes" : "");
 }
 
 int cs_result_sentence(const struct cs_result *r, struct cs_buf *out)
