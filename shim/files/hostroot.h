@@ -72,4 +72,12 @@ int cs_hostroot_make(int rootfs_fd, const struct cs_hostroot_plan *plan, struct 
 int cs_hostroot_add_point(int rootfs_fd, const struct cs_spec_mount *before, size_t n_before,
 			  const struct cs_spec_mount *mount, struct cs_err *err);
 
+/*
+ * The same for a directory that nothing is mounted at: the working directory,
+ * which runc and crun make where it is missing, and gVisor of 2026 cannot in a
+ * root that is read-only. For any root that is ours to write, an overlay's too.
+ */
+int cs_hostroot_add_directory(int rootfs_fd, const struct cs_spec_mount *before, size_t n_before,
+			      const char *path, struct cs_err *err);
+
 #endif

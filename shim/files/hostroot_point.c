@@ -205,3 +205,11 @@ int cs_hostroot_add_point(int rootfs_fd, const struct cs_spec_mount *before, siz
 	cs_close_fd(&w.fd);
 	return r < 0 ? cs_wrap(err, "mount point '%s'", mount->destination) : 0;
 }
+
+int cs_hostroot_add_directory(int rootfs_fd, const struct cs_spec_mount *before, size_t n_before,
+			      const char *path, struct cs_err *err)
+{
+	const struct cs_spec_mount nothing = { .destination = path, .type = "none", .source = "", .options = "" };
+
+	return cs_hostroot_add_point(rootfs_fd, before, n_before, &nothing, err);
+}

@@ -13,6 +13,7 @@
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
 #include "shim/base/log.h"
+#include "shim/files/hostroot.h"
 #include "shim/files/resolve.h"
 #include "shim/sys/mount.h"
 #include "shim/sys/reaper.h"
@@ -189,6 +190,8 @@ static int make_overlay_root(struct job *job, struct cs_err *err)
 {
 	char layers[300], upper[320], work[320];
 	const char *paths[] = { layers, upper, work };
+	cs_autofd int root_fd = -1;
+	struct cs_err none = CS_ERR_INIT;
 	/* for nothing but mount points when the root is not to be written */
 	uint64_t bytes = job->s->writable_root_bytes ? job->s->writable_root_bytes : POINTS_BYTES;
 
@@ -206,6 +209,9 @@ static int make_overlay_root(struct job *job, struct cs_err *err)
 		return cs_fail(err, CS_IO, errno, "overlay root: owner");
 	if (cs_mount_overlay(job->places.rootfs, job->spec.lower, upper, work, err) < 0)
 		return cs_wrap(err, "overlay root");
+	root_fd = open(job->places.rootfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || cs_hostroot_add_directory(root_fd, NULL, 0, job->s->workdir, &none) < 0)
+		cs_log_debug("--workdir: %s", root_fd < 0 ? strerror(errno) : none.text);
 	return 0;
 }
 

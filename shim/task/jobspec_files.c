@@ -71,6 +71,31 @@ static bool has_option(const char *options, const char *word)
 	return false;
 }
 
+/* A working directory below a volume must be there: what the engine made of it would lie in the volume's source. */
+static int check_workdir(const struct work *w, struct cs_err *err)
+{
+	const char *workdir = w->s->workdir;
+
+	for (size_t i = w->n_volumes; i > 0; i--) {
+		const struct cs_spec_mount *volume = &w->volumes[i - 1];
+		size_t len = strlen(volume->destination);
+		cs_autofd int source_fd = -1, fd = -1;
+
+		if (strncmp(workdir, volume->destination, len) != 0 || workdir[len] != '/')
+			continue;
+		if (strcmp(volume->type, "bind") != 0)
+			return 0;
+		source_fd = open(volume->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (source_fd >= 0)
+			fd = cs_path_open_in_root(source_fd, workdir + len + 1, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		if (source_fd < 0 || fd < 0)
+			return cs_fail(err, CS_INVALID, 0, "--workdir '%s' is not there in the volume '%s': make it first",
+				       workdir, volume->destination);
+		return 0;
+	}
+	return 0;
+}
+
 int cs__jobspec_volumes(struct work *w, struct cs_err *err)
 {
 	const struct cs_settings *s = w->s;
@@ -108,7 +133,7 @@ int cs__jobspec_volumes(struct work *w, struct cs_err *err)
 	note_writable(w, s->shm_bytes);
 	if (s->writable_root_bytes)
 		note_writable(w, s->writable_root_bytes);
-	return 0;
+	return w->root ? check_workdir(w, err) : 0;
 }
 
 /* Its bind mounts, then the volumes, so that a volume may lie over a part of the root. */
@@ -167,6 +192,9 @@ static int make_points(struct work *w, int rootfs_fd, struct cs_err *err)
 			return -1;
 		before[n++] = w->volumes[i];
 	}
+	/* where it is missing below a bind, crun and gVisor would make it on the host, read-only or not */
+	if (cs_hostroot_add_directory(rootfs_fd, before, n, w->s->workdir, err) < 0)
+		return cs_wrap(err, "--workdir '%s'", w->s->workdir);
 	return 0;
 }
 

@@ -32,6 +32,19 @@ full" "$e: --writable-root is written up to its size"
     tree "$T/full" >"$T/after"
     check "$e: but not in the caller's directory" cmp "$T/before" "$T/after"
 done
+# a working directory that is missing below a bind: crun and gVisor would make it on the host, read-only or not
+mkdir "$T/vol"
+missing=/usr/caisson-e2e-$$
+for e in $(engines); do
+    run "$CAISSON" run --runtime "$(engine_path "$e")" -w "$missing" -- true
+    is "$rc" 125 "$e: a working directory that /usr lacks is refused"
+    check "$e: and not made on the host" test ! -e "$missing"
+    for root in host "$T/bare" "$T/full"; do
+        run "$CAISSON" run --runtime "$(engine_path "$e")" --rootfs "$root" -v "$T/vol:/data" -w /data/missing -- true
+        is "$rc" 125 "$e: … or a volume, in ${root##*/}"
+        check "$e: … and not made in it" test ! -e "$T/vol/missing"
+    done
+done
 run "$CAISSON" bundle -o "$T/b" --rootfs "$T/bare" -- sh
 is "$rc" 125 "a bundle whose root lacks mount points is refused"
 check "and nothing is made" test ! -e "$T/b"
