@@ -229,7 +229,8 @@ bomb() {
     else
         is "$rc $(field reason)" "124 wall-limit" "$e: a fork bomb ends with the wall limit"
         between "$(field pidsPeak)" 10 64 "$e: … of 64 processes at most"
-        between "$(field pidsLimitHits)" 1 100000000 "$e: … which it ran against"
+        # two seconds there are too few for a bomb to fill them
+        if ! emulated; then between "$(field pidsLimitHits)" 1 100000000 "$e: … which it ran against"; fi
     fi
     compare before-bomb "$e: … and no process of it is left" 1
 }
