@@ -49,19 +49,19 @@ START_TEST(points_are_made_in_the_skeleton)
 
 	setup(&f);
 	umask(077);
-	ck_ok(point(&f, "/work/in", true, &err), err);
-	ck_ok(point(&f, "/work/file", false, &err), err);
+	ck_ok(point(&f, "/job/in", true, &err), err);
+	ck_ok(point(&f, "/job/file", false, &err), err);
 	umask(022);
-	ck_ok(point(&f, "/work/in", true, &err), err); /* there already */
-	ck_assert_int_eq(fstatat(f.rootfs.fd, "work/in", &st, 0), 0);
+	ck_ok(point(&f, "/job/in", true, &err), err); /* there already */
+	ck_assert_int_eq(fstatat(f.rootfs.fd, "job/in", &st, 0), 0);
 	ck_assert_uint_eq(st.st_mode, S_IFDIR | 0755);
-	ck_assert_int_eq(fstatat(f.rootfs.fd, "work/file", &st, 0), 0);
+	ck_assert_int_eq(fstatat(f.rootfs.fd, "job/file", &st, 0), 0);
 	ck_assert_uint_eq(st.st_mode, S_IFREG | 0644);
-	ck_fails(point(&f, "/work/file", true, &err), err, "is no directory");
+	ck_fails(point(&f, "/job/file", true, &err), err, "is no directory");
 	cs_err_clear(&err);
-	ck_fails(point(&f, "/work/in", false, &err), err, "is a directory");
+	ck_fails(point(&f, "/job/in", false, &err), err, "is a directory");
 	cs_err_clear(&err);
-	ck_fails(point(&f, "/work/file/below", true, &err), err, "is no directory");
+	ck_fails(point(&f, "/job/file/below", true, &err), err, "is no directory");
 	cs_err_clear(&err);
 	ck_fails(point(&f, "/../up", true, &err), err, "'..'");
 	teardown(&f);
