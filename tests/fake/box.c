@@ -43,8 +43,8 @@ static void put(const char *dir, const char *file, const char *text)
 {
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	if (cs_file_put(AT_FDCWD, path, text) < 0)
+	if (snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path) ||
+	    cs_file_put(AT_FDCWD, path, text) < 0)
 		return;
 }
 
