@@ -153,6 +153,7 @@ static int make_record(struct job *job, struct cs_err *err)
 static int make_guardian(struct job *job, struct cs_err *err)
 {
 	struct cs_err no_cell = CS_ERR_INIT;
+	int r;
 
 	/*
 	 * Without a cgroup of its own it guards all the same, but against less.
@@ -163,7 +164,8 @@ static int make_guardian(struct job *job, struct cs_err *err)
 		cs_log_debug("guardian: %s", no_cell.text);
 	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, err) < 0)
 		return -1;
-	return cs__job_watch_guardian(job);
+	r = cs__job_watch_guardian(job);
+	return r < 0 ? cs_fail(err, CS_IO, -r, "watch the guardian") : 0;
 }
 
 static int make_namespace(struct job *job, struct cs_err *err)

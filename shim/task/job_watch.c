@@ -108,18 +108,21 @@ static int watch_parent(struct job *job)
 	int r = cs_pidref_open(parent, &job->parent);
 
 	/* it may have gone between the two calls, and the number be a stranger's: the second look tells */
-	if (r == 0 && getppid() == parent)
-		r = cs_loop_add_fd(job->loop, job->parent.fd, EPOLLIN, CS_PRIO_SIGNAL, on_parent, job,
-				   &job->parent_source);
-	else
+	if (r == -ESRCH || getppid() != parent) {
 		cs__job_decide(job, CS_REASON_CANCELLED, CAUSE_PARENT_GONE);
-	return r;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	return cs_loop_add_fd(job->loop, job->parent.fd, EPOLLIN, CS_PRIO_SIGNAL, on_parent, job,
+			      &job->parent_source);
 }
 
 int cs__job_watch_early(struct job *job, struct cs_err *err)
 {
 	static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t set;
+	int r;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < CS_ARRAY_LEN(cancelling); i++)
@@ -127,9 +130,8 @@ int cs__job_watch_early(struct job *job, struct cs_err *err)
 	job->signals = cs_signals_new(job->loop, &set, on_signal, job);
 	if (!job->signals)
 		return cs_fail(err, CS_IO, errno, "watch for signals");
-	if (job->s->die_with_parent)
-		watch_parent(job);
-	return 0;
+	r = job->s->die_with_parent ? watch_parent(job) : 0;
+	return r < 0 ? cs_fail(err, CS_IO, -r, "watch the parent for --die-with-parent") : 0;
 }
 
 void cs__job_on_streams(enum cs_streams_event event, void *arg)
