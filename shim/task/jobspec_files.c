@@ -78,10 +78,10 @@ static int check_workdir(const struct work *w, struct cs_err *err)
 
 	for (size_t i = w->n_volumes; i > 0; i--) {
 		const struct cs_spec_mount *volume = &w->volumes[i - 1];
-		size_t len = strlen(volume->destination);
+		size_t len = volume->destination ? strlen(volume->destination) : 0;
 		cs_autofd int source_fd = -1, fd = -1;
 
-		if (strncmp(workdir, volume->destination, len) != 0 || workdir[len] != '/')
+		if (len == 0 || strncmp(workdir, volume->destination, len) != 0 || workdir[len] != '/')
 			continue;
 		if (strcmp(volume->type, "bind") != 0)
 			return 0;
