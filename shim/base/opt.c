@@ -267,6 +267,8 @@ int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const cha
 {
 	int r;
 
+	if (!set->target)
+		return 0;
 	if (row->type != CS_OPT_LIST && origin < cs_opt_origin_of(set, row))
 		return 0;
 	if (row->check && !(row->type == CS_OPT_LIST && strcmp(value, "=") == 0)) {

@@ -79,7 +79,7 @@ enum cs_opt_origin {
 struct cs_opt_set {
 	const struct cs_opt *rows;
 	size_t n;
-	void *target;           /* what offsets count from */
+	void *target;           /* what offsets count from; NULL: flags are known, and kept nowhere */
 	unsigned char *origins; /* n of enum cs_opt_origin, or NULL */
 	const struct cs_opt_set *more; /* further rows with a target of their own, for flags; or NULL */
 };

@@ -87,6 +87,14 @@ bool cs_strv_has(const struct cs_strv *strv, const char *text)
 	return false;
 }
 
+bool cs_words_have(const char *const *words, const char *text)
+{
+	for (; words && *words; words++)
+		if (strcmp(*words, text) == 0)
+			return true;
+	return false;
+}
+
 /* Position of the last KEY=…, or n when there is none. */
 static size_t env_find(const struct cs_strv *strv, const char *key)
 {

@@ -35,6 +35,9 @@ char *const *cs_strv_v(const struct cs_strv *strv);
 
 bool cs_strv_has(const struct cs_strv *strv, const char *text);
 
+/* The same for a NULL-terminated table of words, which may be NULL. */
+bool cs_words_have(const char *const *words, const char *text);
+
 /* Value of KEY in a vector of KEY=VALUE: the last one wins, NULL when absent. */
 const char *cs_strv_env_get(const struct cs_strv *strv, const char *key);
 

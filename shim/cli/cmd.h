@@ -5,28 +5,67 @@
 #ifndef CS_CLI_CMD_H
 #define CS_CLI_CMD_H
 
+#include <limits.h>
+
 #include "shim/base/buf.h"
 #include "shim/base/err.h"
 #include "shim/base/opt.h"
+
+struct cs_cmd;
+struct cs_config;
+struct cs_settings_tree;
+
+/* One call of a subcommand: its flags are read, its operands are counted. */
+struct cs_cmd_call {
+	const struct cs_cmd *cmd;
+	void *own;                      /* the struct that the row's own flags filled, zeros where none was given */
+	int argc;                       /* operands */
+	char *const *argv;              /* the operands, NULL behind the last */
+	struct cs_settings_tree *tree;  /* all settings, resolved and checked; NULL unless the row says settings */
+	const struct cs_config *config; /* NULL likewise */
+	int code;                       /* exit code, 0 to begin with */
+};
 
 struct cs_cmd {
 	const char *name;
 	const char *summary;          /* one line, lower case */
 	const char *usage;            /* what stands behind the name */
-	const struct cs_opt *rows;    /* its own flags, with --help among them; NULL: none */
+	const struct cs_opt *rows;    /* its own flags, without --help; NULL: none */
 	const size_t *n_rows;         /* so that a table's length is known where it stands */
+	size_t own_size;              /* of the struct that the rows' offsets count in */
 	bool settings;                /* takes the flags of shim/task/settings_rows.c too */
+	int operands_min, operands_max; /* max CS_CMD_ANY: no bound */
+	const char *operand;          /* what is missing when operands are: "id"; NULL when none is taken */
 
 	/*
-	 * argv[0] is the subcommand's name. 0 with the exit code in *ret_code, or
-	 * -1 with err, which main reports once.
+	 * Everything in call is borrowed and lives until it returns. 0 with the exit
+	 * code in call->code, or -1 with err, which main reports once.
 	 */
-	int (*run)(int argc, char *const argv[], int *ret_code, struct cs_err *err);
+	int (*act)(struct cs_cmd_call *call, struct cs_err *err);
 };
+
+#define CS_CMD_ANY INT_MAX
+
+/*
+ * Calls a subcommand, argv[0] being its name: the frame that all have in
+ * common. --help is answered here, flags are read and released here, too few
+ * and too many operands are CS_INVALID. *ret_code is written on success.
+ */
+int cs_cmd_dispatch(const struct cs_cmd *cmd, int argc, char *const argv[], int *ret_code, struct cs_err *err);
+
+/* The CS_INVALID of a call that lacks an operand, for commands that need one only sometimes. Returns -1. */
+int cs_cmd_fail_missing(const struct cs_cmd *cmd, struct cs_err *err);
+
+/* The flags of a subcommand, set by set, in the order in which help lists them. Without targets: to be read, not filled. */
+#define CS_CMD_SETS 3
+size_t cs_cmd_sets(const struct cs_cmd *cmd, struct cs_opt_set ret[CS_CMD_SETS]);
 
 /* The i-th subcommand; NULL past the end. */
 const struct cs_cmd *cs_cmd_at(size_t i);
 const struct cs_cmd *cs_cmd_by_name(const char *name);
+
+/* The CS_INVALID of a name that is no subcommand's, with the nearest one. Returns -1. */
+int cs_cmd_fail_unknown(const char *name, struct cs_err *err);
 
 /* "Usage: …", the flags, for one subcommand; cmd NULL: the overview. */
 void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out);

@@ -16,7 +16,6 @@
 struct bundle {
 	char *output;
 	char *check;
-	bool help;
 };
 
 static const struct cs_opt rows[] = {
@@ -24,7 +23,6 @@ static const struct cs_opt rows[] = {
 	  .help = "directory to make: config.json and rootfs" },
 	{ "check", 0, CS_OPT_TEXT, offsetof(struct bundle, check), .arg = "DIR",
 	  .help = "check the bundle in DIR instead: every failure is a line, exit 1 when there is one" },
-	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct bundle, help), .help = "this text" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
@@ -79,18 +77,18 @@ static int write_bundle(const char *output, const struct cs_settings *s, const s
 	return r;
 }
 
-static int write_from_flags(int argc, char *const argv[], const struct cs_settings *settings,
-			    const struct cs_config *config, const struct bundle *own, struct cs_err *err)
+static int write_from_flags(struct cs_cmd_call *call, struct cs_err *err)
 {
+	const struct bundle *own = call->own;
 	cs_auto(strv) args = CS_STRV_INIT;
 
 	if (!own->output)
 		return cs_fail(err, CS_INVALID, 0, "nothing to do: give --output DIR or --check DIR");
-	if (argc == 0)
-		return cs_fail(err, CS_INVALID, 0, "no command: caisson bundle -o DIR [FLAGS] -- COMMAND [ARGUMENTS]");
-	if (cs_strv_add_all(&args, (const char *const *)argv) < 0)
+	if (call->argc == 0)
+		return cs_cmd_fail_missing(call->cmd, err);
+	if (cs_strv_add_all(&args, (const char *const *)call->argv) < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
-	return write_bundle(own->output, settings, config, &args, err);
+	return write_bundle(own->output, &call->tree->values, call->config, &args, err);
 }
 
 /* --- checking ------------------------------------------------------------------------ */
@@ -111,39 +109,15 @@ static int check_bundle(const char *dir, int *ret_code, struct cs_err *err)
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
-static int print_help(struct cs_err *err)
+static int make_or_check(struct cs_cmd_call *call, struct cs_err *err)
 {
-	cs_auto(buf) text = CS_BUF_INIT(256 * 1024);
+	const struct bundle *own = call->own;
 
-	cs_cmd_help(&cs_cmd_bundle, &text);
-	return cs_cmd_print(&text, err);
-}
-
-static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
-{
-	struct bundle own = { 0 };
-	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = &own };
-	struct cs_settings_tree tree;
-	struct cs_config config;
-	int at, r;
-
-	*ret_code = 0;
-	if (cs_cmd_wants_help(argc, argv))
-		return print_help(err);
-	r = cs_config_load(argc, argv, &set, &config, &tree, &at, err);
-	if (r == 0) {
-		if (own.help)
-			r = print_help(err);
-		else if (own.check && (own.output || at < argc))
-			r = cs_fail(err, CS_INVALID, 0, "--check DIR stands alone: it makes nothing and runs nothing");
-		else
-			r = own.check ? check_bundle(own.check, ret_code, err)
-				      : write_from_flags(argc - at, argv + at, &tree.values, &config, &own, err);
-		cs_settings_release(&tree);
-		cs_config_release(&config);
-	}
-	cs_opt_release(&set);
-	return r;
+	if (!own->check)
+		return write_from_flags(call, err);
+	if (own->output || call->argc > 0)
+		return cs_fail(err, CS_INVALID, 0, "--check DIR stands alone: it makes nothing and runs nothing");
+	return check_bundle(own->check, &call->code, err);
 }
 
 const struct cs_cmd cs_cmd_bundle = {
@@ -153,5 +127,8 @@ const struct cs_cmd cs_cmd_bundle = {
 	.rows = rows,
 	.n_rows = &n_rows,
 	.settings = true,
-	.run = run,
+	.own_size = sizeof(struct bundle),
+	.operands_max = CS_CMD_ANY,
+	.operand = "command",
+	.act = make_or_check,
 };

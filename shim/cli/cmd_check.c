@@ -18,14 +18,12 @@
 struct check {
 	char *runtime;
 	bool json;
-	bool help;
 };
 
 static const struct cs_opt rows[] = {
 	{ "runtime", 0, CS_OPT_TEXT, offsetof(struct check, runtime), .arg = "NAME|PATH",
 	  .help = "look at this engine only" },
 	{ "json", 0, CS_OPT_SWITCH, offsetof(struct check, json), .help = "an array of objects" },
-	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct check, help), .help = "this text" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
@@ -200,8 +198,9 @@ static void check_engines(struct report *report, const char *only)
 
 /* --- the walk ------------------------------------------------------------------------------ */
 
-static int check_all(const struct check *check, int *ret_code, struct cs_err *err)
+static int check_all(struct cs_cmd_call *call, struct cs_err *err)
 {
+	const struct check *check = call->own;
 	struct report report = { .json = check->json, .text = CS_BUF_INIT(1 << 20), .array = cs_json_new_array() };
 	int r = 0;
 
@@ -217,29 +216,9 @@ static int check_all(const struct check *check, int *ret_code, struct cs_err *er
 		cs_buf_addc(&report.text, '\n');
 	if (r == 0)
 		r = cs_cmd_print(&report.text, err);
-	*ret_code = report.bad;
+	call->code = report.bad;
 	cs_buf_release(&report.text);
 	cs_json_free(report.array);
-	return r;
-}
-
-static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
-{
-	struct check check = { 0 };
-	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = &check };
-	cs_auto(buf) text = CS_BUF_INIT(64 * 1024);
-	int at = cs_opt_parse(&set, argc, argv, err), r = -1;
-
-	*ret_code = 0;
-	if (at >= 0 && check.help) {
-		cs_cmd_help(&cs_cmd_check, &text);
-		r = cs_cmd_print(&text, err);
-	} else if (at >= 0 && at < argc) {
-		r = cs_fail(err, CS_INVALID, 0, "caisson check takes no arguments, and '%.64s' is one", argv[at]);
-	} else if (at >= 0) {
-		r = check_all(&check, ret_code, err);
-	}
-	cs_opt_release(&set);
 	return r;
 }
 
@@ -249,5 +228,6 @@ const struct cs_cmd cs_cmd_check = {
 	.usage = "[FLAGS]",
 	.rows = rows,
 	.n_rows = &n_rows,
-	.run = run,
+	.own_size = sizeof(struct check),
+	.act = check_all,
 };

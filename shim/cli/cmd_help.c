@@ -10,7 +10,6 @@ struct help {
 	bool man;
 	bool own;
 	bool keys;
-	bool help;
 };
 
 /* The hidden forms are what the build makes the manual pages from. */
@@ -18,21 +17,17 @@ static const struct cs_opt rows[] = {
 	{ "man", 0, CS_OPT_SWITCH, offsetof(struct help, man), .help = "flags as man(7) paragraphs", .hidden = true },
 	{ "own", 0, CS_OPT_SWITCH, offsetof(struct help, own), .help = "without the settings", .hidden = true },
 	{ "keys", 0, CS_OPT_SWITCH, offsetof(struct help, keys), .help = "keys as man(7) paragraphs", .hidden = true },
-	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct help, help), .help = "this text" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
 static void man_of(const struct cs_cmd *cmd, bool own_only, struct cs_buf *out)
 {
-	const struct cs_opt_set settings = { .rows = cs_settings_rows, .n = cs_settings_n_rows };
+	struct cs_opt_set sets[CS_CMD_SETS];
+	size_t n = cs_cmd_sets(cmd, sets);
 
-	if (cmd->rows) {
-		const struct cs_opt_set own = { .rows = cmd->rows, .n = *cmd->n_rows };
-
-		cs_opt_man(&own, out);
-	}
-	if (cmd->settings && !own_only)
-		cs_opt_man(&settings, out);
+	for (size_t i = 0; i < n; i++)
+		if (!own_only || sets[i].rows != cs_settings_rows)
+			cs_opt_man(&sets[i], out);
 }
 
 static void roff_dashes(const char *text, struct cs_buf *out)
@@ -72,26 +67,21 @@ static void keys_man(struct cs_buf *out)
 	}
 }
 
-static int run_help(int argc, char *const argv[], int *ret_code, struct cs_err *err)
+static int run_help(struct cs_cmd_call *call, struct cs_err *err)
 {
-	struct help help = { 0 };
-	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = &help };
+	const struct help *help = call->own;
 	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
 	const struct cs_cmd *cmd = NULL;
-	int at = cs_opt_parse(&set, argc, argv, err);
 
-	*ret_code = 0;
-	if (at < 0)
-		return -1;
-	if (at < argc) {
-		cmd = cs_cmd_by_name(argv[at]);
+	if (call->argc > 0) {
+		cmd = cs_cmd_by_name(call->argv[0]);
 		if (!cmd)
-			return cs_fail(err, CS_INVALID, 0, "unknown command '%.64s': see 'caisson help'", argv[at]);
+			return cs_cmd_fail_unknown(call->argv[0], err);
 	}
-	if (help.keys)
+	if (help->keys)
 		keys_man(&text);
-	else if (help.man && cmd)
-		man_of(cmd, help.own, &text);
+	else if (help->man && cmd)
+		man_of(cmd, help->own, &text);
 	else
 		cs_cmd_help(cmd, &text);
 	return cs_cmd_print(&text, err);
@@ -103,14 +93,15 @@ const struct cs_cmd cs_cmd_help_row = {
 	.usage = "[COMMAND]",
 	.rows = rows,
 	.n_rows = &n_rows,
-	.run = run_help,
+	.own_size = sizeof(struct help),
+	.operands_max = 1,
+	.act = run_help,
 };
 
-static int run_version(int argc CS_UNUSED, char *const argv[] CS_UNUSED, int *ret_code, struct cs_err *err)
+static int run_version(struct cs_cmd_call *call CS_UNUSED, struct cs_err *err)
 {
 	cs_auto(buf) text = CS_BUF_INIT(256);
 
-	*ret_code = 0;
 	cs_buf_adds(&text, PACKAGE_STRING "\nspec: 1.0.2\n");
 	return cs_cmd_print(&text, err);
 }
@@ -119,5 +110,5 @@ const struct cs_cmd cs_cmd_version = {
 	.name = "version",
 	.summary = "print the version",
 	.usage = "",
-	.run = run_version,
+	.act = run_version,
 };

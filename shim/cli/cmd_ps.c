@@ -9,14 +9,12 @@
 struct ps {
 	int format;
 	char *state_dir;
-	bool help;
 };
 
 static const struct cs_opt rows[] = {
 	{ "format", 0, CS_OPT_CHOICE, offsetof(struct ps, format), .arg = "text|json", .choices = "text|json",
 	  .help = "json: an array of objects" },
 	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct ps, state_dir), .arg = "DIR", .help = "where live runs are on record, if not where the configuration says" },
-	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct ps, help), .help = "this text" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
@@ -61,8 +59,9 @@ static void add_json(const struct cs_record_facts *facts, void *arg)
 	out->failed |= r < 0;
 }
 
-static int list(const struct ps *ps, struct cs_err *err)
+static int list(struct cs_cmd_call *call, struct cs_err *err)
 {
+	const struct ps *ps = call->own;
 	struct output out = { .text = CS_BUF_INIT(16 << 20), .array = cs_json_new_array() };
 	bool json = ps->format == CS_LIST_JSON;
 	cs_autofree char *state_dir = NULL;
@@ -86,31 +85,12 @@ static int list(const struct ps *ps, struct cs_err *err)
 	return r;
 }
 
-static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
-{
-	struct ps ps = { 0 };
-	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = &ps };
-	cs_auto(buf) text = CS_BUF_INIT(64 * 1024);
-	int at = cs_opt_parse(&set, argc, argv, err), r = -1;
-
-	*ret_code = 0;
-	if (at >= 0 && ps.help) {
-		cs_cmd_help(&cs_cmd_ps, &text);
-		r = cs_cmd_print(&text, err);
-	} else if (at >= 0 && at < argc) {
-		r = cs_fail(err, CS_INVALID, 0, "caisson ps takes no arguments, and '%.64s' is one", argv[at]);
-	} else if (at >= 0) {
-		r = list(&ps, err);
-	}
-	cs_opt_release(&set);
-	return r;
-}
-
 const struct cs_cmd cs_cmd_ps = {
 	.name = "ps",
 	.summary = "list the runs on record",
 	.usage = "[FLAGS]",
 	.rows = rows,
 	.n_rows = &n_rows,
-	.run = run,
+	.own_size = sizeof(struct ps),
+	.act = list,
 };

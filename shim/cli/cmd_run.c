@@ -19,15 +19,6 @@
 #define RECORD_MAX (64 << 20)
 #define TEXT_MAX (256 * 1024)
 
-struct run {
-	bool help;
-};
-
-static const struct cs_opt rows[] = {
-	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct run, help), .help = "this text" },
-};
-static const size_t n_rows = CS_ARRAY_LEN(rows);
-
 /* --- the record's way out -------------------------------------------------------- */
 
 /*
@@ -165,16 +156,6 @@ static void report(const struct cs_settings *s, const struct cs_result *result)
 		cs_log_warn("left behind, 'caisson gc' tries again: %s", result->leftovers.v[i]);
 }
 
-static void set_log_level(const struct cs_settings *s)
-{
-	cs_log_setup(&(struct cs_log_config){
-		.program = "caisson",
-		.level = s->quiet ? CS_LOG_ERROR : s->verbose ? CS_LOG_DEBUG : CS_LOG_WARN,
-		.format = CS_LOG_TEXT,
-		.fd = STDERR_FILENO,
-	});
-}
-
 /* --- the walk ---------------------------------------------------------------------------- */
 
 static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
@@ -182,14 +163,6 @@ static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
 	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
 
 	cs_settings_print(tree, &text);
-	return cs_cmd_print(&text, err);
-}
-
-static int print_help(struct cs_err *err)
-{
-	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
-
-	cs_cmd_help(&cs_cmd_run, &text);
 	return cs_cmd_print(&text, err);
 }
 
@@ -217,44 +190,28 @@ static int run_job(struct cs_settings_tree *tree, const struct cs_config *config
 	return r;
 }
 
-static int run(int argc, char *const argv[], int *ret_code, struct cs_err *err)
+static int run(struct cs_cmd_call *call, struct cs_err *err)
 {
-	struct run own = { 0 };
-	const struct cs_opt_set own_set = { .rows = rows, .n = n_rows, .target = &own };
-	struct cs_settings_tree tree;
-	struct cs_config config;
 	sigset_t before;
-	int at, r;
+	int r;
 
-	*ret_code = 0;
-	if (cs_cmd_wants_help(argc, argv))
-		return print_help(err);
+	if (call->tree->values.print_effective)
+		return print_effective(call->tree, err);
+	if (call->argc == 0)
+		return cs_cmd_fail_missing(call->cmd, err);
 	/* blocked before anything is made, so that no signal finds us half way */
 	r = cs_signals_block(&before);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "signals");
-	if (cs_config_load(argc, argv, &own_set, &config, &tree, &at, err) < 0)
-		return -1;
-	set_log_level(&tree.values);
-	if (own.help)
-		r = print_help(err);
-	else if (tree.values.print_effective)
-		r = print_effective(&tree, err);
-	else if (at >= argc)
-		r = cs_fail(err, CS_INVALID, 0, "no command to run: caisson run [FLAGS] -- COMMAND [ARGUMENTS]");
-	else
-		r = run_job(&tree, &config, argv + at, ret_code, err);
-	cs_settings_release(&tree);
-	cs_config_release(&config);
-	return r;
+	return run_job(call->tree, call->config, call->argv, &call->code, err);
 }
 
 const struct cs_cmd cs_cmd_run = {
 	.name = "run",
 	.summary = "run a command in a sandbox, under bounds, and remove everything",
 	.usage = "[FLAGS] [--] COMMAND [ARGUMENTS]",
-	.rows = rows,
-	.n_rows = &n_rows,
 	.settings = true,
-	.run = run,
+	.operands_max = CS_CMD_ANY,
+	.operand = "command to run",
+	.act = run,
 };

@@ -25,6 +25,24 @@ const struct cs_cmd *cs_cmd_by_name(const char *name)
 	return NULL;
 }
 
+int cs_cmd_fail_unknown(const char *name, struct cs_err *err)
+{
+	size_t best = CS_MIN(strlen(name), (size_t)3); /* of a short name little may differ */
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(cmds); i++) {
+		size_t distance = cs_edit_distance(name, cmds[i]->name, best);
+
+		if (distance < best) {
+			best = distance;
+			nearest = cmds[i]->name;
+		}
+	}
+	if (nearest)
+		return cs_fail(err, CS_INVALID, 0, "unknown command '%.64s': did you mean '%s'?", name, nearest);
+	return cs_fail(err, CS_INVALID, 0, "unknown command '%.64s': see 'caisson help'", name);
+}
+
 static void overview(struct cs_buf *out)
 {
 	cs_buf_adds(out, "Usage: caisson COMMAND [FLAGS] [--] [ARGUMENTS]\n\n"
@@ -39,7 +57,8 @@ static void overview(struct cs_buf *out)
 
 void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out)
 {
-	const struct cs_opt_set settings = { .rows = cs_settings_rows, .n = cs_settings_n_rows };
+	struct cs_opt_set sets[CS_CMD_SETS];
+	size_t n;
 
 	if (!cmd) {
 		overview(out);
@@ -47,15 +66,10 @@ void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out)
 	}
 	cs_buf_addf(out, "Usage: caisson %s %s\n\n%c%s.\n", cmd->name, cmd->usage,
 		    cmd->summary[0] & ~0x20, cmd->summary + 1);
-	if (cmd->rows || cmd->settings)
-		cs_buf_adds(out, "\nFlags:\n");
-	if (cmd->rows) {
-		const struct cs_opt_set own = { .rows = cmd->rows, .n = *cmd->n_rows };
-
-		cs_opt_help(&own, out);
-	}
-	if (cmd->settings)
-		cs_opt_help(&settings, out);
+	cs_buf_adds(out, "\nFlags:\n");
+	n = cs_cmd_sets(cmd, sets);
+	for (size_t i = 0; i < n; i++)
+		cs_opt_help(&sets[i], out);
 }
 
 bool cs_cmd_wants_help(int argc, char *const argv[])

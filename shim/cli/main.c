@@ -4,31 +4,10 @@
 
 #include "shim/base/fd.h"
 #include "shim/base/log.h"
-#include "shim/base/parse.h"
 #include "shim/cli/cmd.h"
 
 /* What cannot be run because of how it was called: the code that docker run and env(1) use. */
 #define CANNOT_RUN 125
-
-static int unknown_command(const char *name)
-{
-	const char *nearest = NULL;
-	size_t best = CS_MIN(strlen(name), (size_t)3); /* of a short name little may differ */
-
-	for (size_t i = 0; cs_cmd_at(i); i++) {
-		size_t distance = cs_edit_distance(name, cs_cmd_at(i)->name, best);
-
-		if (distance < best) {
-			best = distance;
-			nearest = cs_cmd_at(i)->name;
-		}
-	}
-	if (nearest)
-		cs_log_error("unknown command '%.64s': did you mean '%s'?", name, nearest);
-	else
-		cs_log_error("unknown command '%.64s': see 'caisson help'", name);
-	return CANNOT_RUN;
-}
 
 int main(int argc, char *argv[])
 {
@@ -44,9 +23,8 @@ int main(int argc, char *argv[])
 		cmd = &cs_cmd_version;
 	else
 		cmd = cs_cmd_by_name(argv[1]);
-	if (!cmd)
-		return unknown_command(argv[1]);
-	if (cmd->run(argc < 2 || argv[1][0] == '-' ? 1 : argc - 1, argc < 2 ? argv : argv + 1, &code, &err) < 0) {
+	if ((cmd ? cs_cmd_dispatch(cmd, argc < 2 || argv[1][0] == '-' ? 1 : argc - 1, argc < 2 ? argv : argv + 1, &code, &err)
+		 : cs_cmd_fail_unknown(argv[1], &err)) < 0) {
 		cs_log_error("%s", err.text);
 		return cs_err_row(err.kind)->exit_code;
 	}

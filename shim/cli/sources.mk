@@ -8,5 +8,6 @@ caisson_SOURCES = \
 	shim/cli/cmd_ps.c \
 	shim/cli/cmd_run.c \
 	shim/cli/cmds.c \
+	shim/cli/frame.c \
 	shim/cli/main.c
 caisson_LDADD = $(LIBS_TASK)

@@ -159,21 +159,13 @@ static int find_kind(const char *path, const char *kind_name, const struct cs_en
 
 /* --- arguments ------------------------------------------------------------------ */
 
-static bool in_list(const char *const *list, const char *name)
-{
-	for (; list && *list; list++)
-		if (strcmp(*list, name) == 0)
-			return true;
-	return false;
-}
-
 /* An engine that was told to leave cgroups alone would accept every limit and apply none. */
 static int check_extra(const struct cs_engine_kind *kind, const struct cs_strv *extra, struct cs_err *err)
 {
 	for (size_t i = 0; extra && i < extra->n; i++) {
 		char name[64];
 
-		if (cs__flag_name(extra->v[i], name, sizeof(name)) == 0 && in_list(kind->refused_args, name))
+		if (cs__flag_name(extra->v[i], name, sizeof(name)) == 0 && cs_words_have(kind->refused_args, name))
 			return cs_fail(err, CS_INVALID, 0,
 				       "engine argument '%s' is not taken for %s: it would undo limits, or caisson gives it itself",
 				       extra->v[i], kind->name);

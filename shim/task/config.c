@@ -1,5 +1,6 @@
 #include "shim/task/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,6 +8,9 @@
 #include "shim/base/file.h"
 #include "shim/base/parse.h"
 #include "shim/task/policy.h"
+
+/* Sets of flags beside the settings: those of a subcommand, those of all. */
+#define MORE_MAX 4
 
 void cs_config_release(struct cs_config *config)
 {
@@ -63,14 +67,6 @@ static int fail_unknown(const struct cs_opt_set *set, const char *key, struct cs
 static const char *const file_keys[] = { "runtimes", "policies", NULL };
 static const char *const policy_keys[] = { "base", NULL };
 
-static bool is_among(const char *key, const char *const *keys)
-{
-	for (; *keys; keys++)
-		if (strcmp(*keys, key) == 0)
-			return true;
-	return false;
-}
-
 static int put_object(struct cs_settings_tree *tree, const struct cs_json *object,
 		      const char *const *beside, enum cs_opt_origin origin, struct cs_err *err)
 {
@@ -81,7 +77,7 @@ static int put_object(struct cs_settings_tree *tree, const struct cs_json *objec
 	cs_json_each_member(key, value, object) {
 		const struct cs_opt *row = cs_opt_by_key(&set, key);
 
-		if (is_among(key, beside))
+		if (cs_words_have(beside, key))
 			continue;
 		if (!row)
 			return fail_unknown(&set, key, err);
@@ -144,7 +140,7 @@ static int check_runtime(const struct cs_json *runtime, struct cs_err *err)
 	cs_json_each_member(key, value, runtime) {
 		cs_auto(strv) args = CS_STRV_INIT;
 
-		if (!is_among(key, known))
+		if (!cs_words_have(known, key))
 			return cs_fail(err, CS_INVALID, 0, "unknown key '%.64s': known are path, engine, args",
 				       key);
 		if (strcmp(key, "args") == 0 ? cs_json_get_strv(value, &args) < 0 : !cs_json_string(value))
@@ -258,13 +254,27 @@ static int scan_flags(int argc, char *const argv[], const struct cs_opt_set *mor
 	return 0;
 }
 
+/* Further sets as a second reading of argv is to see them: their values are there already, and lists would double. */
+static const struct cs_opt_set *pass_over(const struct cs_opt_set *more, struct cs_opt_set seen[MORE_MAX])
+{
+	size_t n = 0;
+
+	for (; more && n < MORE_MAX; more = more->more, n++) {
+		seen[n] = *more;
+		seen[n].target = NULL;
+		seen[n].more = more->more ? &seen[n + 1] : NULL;
+	}
+	assert(!more);
+	return n > 0 ? seen : NULL;
+}
+
 static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more, const struct cs_config *config,
 		    const char *policy, struct cs_settings_tree *tree, int *ret_operand,
 		    struct cs_err *err)
 {
-	struct cs_opt_set set = cs_settings_set(tree);
+	struct cs_opt_set set = cs_settings_set(tree), seen[MORE_MAX];
 
-	set.more = more;
+	set.more = pass_over(more, seen);
 	if (!policy)
 		policy = cs_json_string(cs_json_member(config->file, "policy"));
 	if (apply_policy(config, policy ? policy : "strict", tree, 0, err) < 0)

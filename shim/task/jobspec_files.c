@@ -12,6 +12,7 @@
 #include "shim/base/fd.h"
 #include "shim/files/volume.h"
 #include "shim/sys/mount.h"
+#include "shim/sys/mountinfo.h"
 #include "shim/sys/path.h"
 
 #define TMPFS_DEFAULT (64 << 20)
@@ -61,16 +62,6 @@ static void note_writable(struct work *w, uint64_t bytes)
 		w->writable_bytes = bytes == CS_UNLIMITED ? bytes : CS_MAX(w->writable_bytes, bytes);
 }
 
-static bool has_option(const char *options, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = options; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		if (strncmp(p, word, len) == 0 && (p[len] == ',' || p[len] == '\0'))
-			return true;
-	return false;
-}
-
 /* A working directory below a volume must be there: what the engine made of it would lie in the volume's source. */
 static int check_workdir(const struct work *w, struct cs_err *err)
 {
@@ -117,7 +108,7 @@ int cs__jobspec_volumes(struct work *w, struct cs_err *err)
 		snprintf(name, sizeof(name), "%zu", i);
 		if (pin(w, fd, name, (char **)&mount->source, err) < 0)
 			return cs_wrap(err, "--volume");
-		if (has_option(mount->options, "rw"))
+		if (cs_mountinfo_has_option(mount->options, "rw"))
 			note_writable(w, CS_UNLIMITED);
 	}
 	for (size_t i = 0; i < s->tmpfs.n; i++) {

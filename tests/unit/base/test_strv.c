@@ -90,6 +90,17 @@ START_TEST(membership)
 }
 END_TEST
 
+START_TEST(words_of_a_table)
+{
+	static const char *const words[] = { "one", "two", NULL };
+
+	ck_assert(cs_words_have(words, "two"));
+	ck_assert(!cs_words_have(words, "tw"));
+	ck_assert(!cs_words_have(words, ""));
+	ck_assert(!cs_words_have(NULL, "one"));
+}
+END_TEST
+
 START_TEST(environments)
 {
 	cs_auto(strv) env = CS_STRV_INIT;
@@ -133,4 +144,4 @@ START_TEST(release_leaves_an_empty_vector)
 END_TEST
 
 CS_UNIT_SUITE(strv, adding_keeps_order_and_terminates, many_strings, whole_vectors,
-	      no_string_is_no_memory, membership, environments, release_leaves_an_empty_vector)
+	      no_string_is_no_memory, membership, words_of_a_table, environments, release_leaves_an_empty_vector)

@@ -69,6 +69,36 @@ START_TEST(F049_lists_append_unless_emptied)
 }
 END_TEST
 
+/* argv is read twice, for --config first: what a subcommand adds must not be doubled by that */
+START_TEST(lists_of_a_subcommand_are_taken_once)
+{
+	struct own {
+		struct cs_strv words;
+	} own = { 0 };
+	struct further {
+		bool yes;
+	} further = { 0 };
+	static const struct cs_opt rows[] = { { "word", 0, CS_OPT_LIST, offsetof(struct own, words), .help = "" } };
+	static const struct cs_opt further_rows[] = { { "yes", 'y', CS_OPT_SWITCH, offsetof(struct further, yes), .help = "" } };
+	const struct cs_opt_set further_set = { .rows = further_rows, .n = 1, .target = &further };
+	const struct cs_opt_set set = { .rows = rows, .n = 1, .target = &own, .more = &further_set };
+	char *const argv[] = { (char *)"run", (char *)"--word=a", (char *)"-y", (char *)"--word=b", (char *)"--quiet", NULL };
+	struct cs_err err = CS_ERR_INIT;
+
+	setenv("CAISSON_CONFIG", "/dev/null", 1);
+	ck_assert_int_lt(cs_config_load(5, argv, &set, &config, &tree, &operand, &err), 0); /* no object */
+	cs_opt_release(&set);
+	cs_err_clear(&err);
+	unsetenv("CAISSON_CONFIG");
+	ck_ok(cs_config_load(5, argv, &set, &config, &tree, &operand, &err), err);
+	ck_assert_uint_eq(own.words.n, 2);
+	ck_assert(further.yes);
+	ck_assert(tree.values.quiet);
+	cs_opt_release(&set);
+	done();
+}
+END_TEST
+
 START_TEST(wrong_files_are_refused_and_named)
 {
 	static const struct {
@@ -126,5 +156,6 @@ START_TEST(runtimes_are_found)
 END_TEST
 
 CS_UNIT_SUITE(config, F049_flag_over_file_over_policy, F049_lists_append_unless_emptied,
+	      lists_of_a_subcommand_are_taken_once,
 	      wrong_files_are_refused_and_named, a_file_that_was_asked_for_must_be_there,
 	      runtimes_are_found)

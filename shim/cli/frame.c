@@ -1,0 +1,130 @@
+/* What all subcommands have in common: flags, --help, operands, release. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/base/log.h"
+#include "shim/cli/cmd.h"
+#include "shim/task/config.h"
+
+#define HELP_MAX (256 * 1024)
+
+struct common {
+	bool help;
+};
+
+static const struct cs_opt common_rows[] = {
+	{ "help", 'h', CS_OPT_SWITCH, offsetof(struct common, help), .help = "this text" },
+};
+
+static struct cs_opt_set own_set(const struct cs_cmd *cmd)
+{
+	return (struct cs_opt_set){ .rows = cmd->rows, .n = cmd->rows ? *cmd->n_rows : 0 };
+}
+
+size_t cs_cmd_sets(const struct cs_cmd *cmd, struct cs_opt_set ret[CS_CMD_SETS])
+{
+	size_t n = 0;
+
+	if (cmd->rows)
+		ret[n++] = own_set(cmd);
+	if (cmd->settings)
+		ret[n++] = (struct cs_opt_set){ .rows = cs_settings_rows, .n = cs_settings_n_rows };
+	ret[n++] = (struct cs_opt_set){ .rows = common_rows, .n = CS_ARRAY_LEN(common_rows) };
+	return n;
+}
+
+static int print_help(const struct cs_cmd *cmd, struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(HELP_MAX);
+
+	cs_cmd_help(cmd, &text);
+	return cs_cmd_print(&text, err);
+}
+
+int cs_cmd_fail_missing(const struct cs_cmd *cmd, struct cs_err *err)
+{
+	return cs_fail(err, CS_INVALID, 0, "no %s: caisson %s %s", cmd->operand, cmd->name, cmd->usage);
+}
+
+static int count_operands(const struct cs_cmd_call *call, struct cs_err *err)
+{
+	const struct cs_cmd *cmd = call->cmd;
+
+	if (call->argc < cmd->operands_min)
+		return cs_cmd_fail_missing(cmd, err);
+	if (call->argc <= cmd->operands_max)
+		return 0;
+	if (cmd->operands_max == 0)
+		return cs_fail(err, CS_INVALID, 0, "caisson %s takes no arguments, and '%.64s' is one", cmd->name, call->argv[0]);
+	return cs_fail(err, CS_INVALID, 0, "'%.64s' is one argument too many: caisson %s %s",
+		       call->argv[cmd->operands_max], cmd->name, cmd->usage);
+}
+
+static void set_log_level(const struct cs_settings *s)
+{
+	cs_log_setup(&(struct cs_log_config){
+		.program = "caisson",
+		.level = s->quiet ? CS_LOG_ERROR : s->verbose ? CS_LOG_DEBUG : CS_LOG_WARN,
+		.format = CS_LOG_TEXT,
+		.fd = STDERR_FILENO,
+	});
+}
+
+/* The call itself, `at` being the first operand. */
+static int act(struct cs_cmd_call *call, int argc, char *const argv[], int at, bool help, struct cs_err *err)
+{
+	if (help)
+		return print_help(call->cmd, err);
+	call->argc = argc - at;
+	call->argv = argv + at;
+	return count_operands(call, err) < 0 ? -1 : call->cmd->act(call, err);
+}
+
+static int act_with_settings(struct cs_cmd_call *call, int argc, char *const argv[], const struct cs_opt_set *own,
+			     const bool *help, struct cs_err *err)
+{
+	struct cs_settings_tree tree;
+	struct cs_config config;
+	int at, r;
+
+	if (cs_config_load(argc, argv, own, &config, &tree, &at, err) < 0)
+		return -1;
+	set_log_level(&tree.values);
+	call->tree = &tree;
+	call->config = &config;
+	r = act(call, argc, argv, at, *help, err);
+	cs_settings_release(&tree);
+	cs_config_release(&config);
+	return r;
+}
+
+int cs_cmd_dispatch(const struct cs_cmd *cmd, int argc, char *const argv[], int *ret_code, struct cs_err *err)
+{
+	struct common common = { 0 };
+	const struct cs_opt_set common_set = { .rows = common_rows, .n = CS_ARRAY_LEN(common_rows), .target = &common };
+	struct cs_opt_set own = own_set(cmd);
+	cs_autofree void *target = calloc(1, CS_MAX(cmd->own_size, (size_t)1));
+	struct cs_cmd_call call = { .cmd = cmd, .own = target };
+	int r;
+
+	if (!target)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "flags");
+	/* looked for first, so that help needs no other flag to be right */
+	if (cs_cmd_wants_help(argc, argv))
+		return *ret_code = 0, print_help(cmd, err);
+	own.target = target;
+	own.more = &common_set;
+	if (cmd->settings) {
+		r = act_with_settings(&call, argc, argv, &own, &common.help, err);
+	} else {
+		int at = cs_opt_parse(&own, argc, argv, err);
+
+		r = at < 0 ? -1 : act(&call, argc, argv, at, common.help, err);
+	}
+	cs_opt_release(&own);
+	if (r == 0)
+		*ret_code = call.code;
+	return r;
+}
