@@ -19,6 +19,7 @@ libcs_task_a_SOURCES = \
 	shim/task/rlimits.c shim/task/rlimits.h \
 	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
 	shim/task/streams.c shim/task/streams.h \
+	shim/task/tighten.h \
 	shim/task/undo.c \
 	shim/task/verify.c shim/task/verify.h
 LIBS_TASK = libcs-task.a libcs-files.a libcs-engine.a libcs-stdio.a libcs-sys.a $(LIBS_SPEC)
