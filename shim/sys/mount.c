@@ -31,6 +31,18 @@ int cs_mount_new_namespace(struct cs_err *err)
 	return 0;
 }
 
+int cs_mount_open_namespace(void)
+{
+	int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int cs_mount_enter_namespace(int namespace_fd)
+{
+	return setns(namespace_fd, CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
 int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_t mode,
 		   unsigned long flags, struct cs_err *err)
 {

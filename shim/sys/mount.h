@@ -21,6 +21,20 @@
 int cs_mount_new_namespace(struct cs_err *err);
 
 /*
+ * The mount namespace that we are in, to come back to: a descriptor, CLOEXEC,
+ * the caller's, or -errno. It keeps that namespace, its mounts included, for as
+ * long as it is open.
+ */
+int cs_mount_open_namespace(void);
+
+/*
+ * Into the namespace of that descriptor (setns(2)), for the whole process,
+ * which must share its directories with nobody; they become the root of it.
+ * 0 or -errno.
+ */
+int cs_mount_enter_namespace(int namespace_fd);
+
+/*
  * A tmpfs at path (a directory; the last link is followed) with a size and
  * inode limit (0: none given, so the kernel's half of memory), mode, and
  * flags of mount(2) such as MS_NOSUID | MS_NODEV. tmpfs(5).

@@ -12,6 +12,7 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/sys/cgroup.h"
+#include "shim/sys/mount.h"
 #include "shim/sys/spawn.h"
 
 /* How long the guardian goes on trying before it leaves the rest to gc. */
@@ -149,7 +150,7 @@ static void let_go(const struct watch *watch)
 	}
 }
 
-static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd)
+static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd, int namespace_fd)
 {
 	sigset_t all;
 
@@ -161,6 +162,10 @@ static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd)
 	if (cell_procs_fd >= 0 && write(cell_procs_fd, "0", 1) < 0) {
 		/* it stays in the supervisor's group: guarded against its death, not against its group's */
 	}
+	/* before anything is opened: it would hold a mount of the run's */
+	if (namespace_fd >= 0 && cs_mount_enter_namespace(namespace_fd) < 0) {
+		/* it guards all the same; the run's mounts last as long as it does */
+	}
 	let_go(watch);
 	/* a successor's copies of the lock on the record, which it would stand in its own way with */
 	watch->record->dir_fd = watch->record->file_fd = -1;
@@ -170,7 +175,7 @@ static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd)
 
 /* --- in the supervisor --------------------------------------------------------- */
 
-int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cell_procs_fd,
+int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cell_procs_fd, int namespace_fd,
 		      struct cs_guardian *ret, struct cs_err *err)
 {
 	struct watch watch = {
@@ -190,7 +195,7 @@ int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cel
 		forked = r = cs_spawn_fork(&ret->process);
 	if (forked == 0) {
 		close(pair[0]);
-		guardian_main(&watch, cell_procs_fd);
+		guardian_main(&watch, cell_procs_fd, namespace_fd);
 	}
 	cs_pidref_release(&watch.supervisor);
 	cs_close_fd(&pair[1]);

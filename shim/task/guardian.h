@@ -34,9 +34,11 @@ struct cs_guardian {
 /*
  * Forks. The record is open, and need not be made yet. cgroup_path is the run's group. In the child it never returns.
  * cell_procs_fd (or -1) is the way into CS_CGROUP_GUARDIANS, which the
- * child moves itself into.
+ * child moves itself into. namespace_fd (or -1: we are still there) is the way
+ * back into the host's mount namespace: the run's own would last, with all that
+ * is mounted in it, for as long as its guardian.
  */
-int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cell_procs_fd,
+int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cell_procs_fd, int namespace_fd,
 		      struct cs_guardian *ret, struct cs_err *err);
 
 /* The moment (CLOCK_MONOTONIC) at which it kills the run by itself; CS_NEVER: none. */

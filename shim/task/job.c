@@ -97,6 +97,7 @@ static void release(struct job *job)
 	cs_close_fd(&job->oom_fd);
 	cs_close_fd(&job->guardian_procs_fd);
 	cs_close_fd(&job->cell_procs_fd);
+	cs_close_fd(&job->namespace_fd);
 	cs_jobspec_release(&job->spec);
 	cs_engine_release(&job->engine);
 	cs_record_release(&job->record);
@@ -113,6 +114,7 @@ void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result)
 		.guardian = CS_GUARDIAN_INIT,
 		.guardian_procs_fd = -1,
 		.cell_procs_fd = -1,
+		.namespace_fd = -1,
 		.init = CS_PIDREF_INIT,
 		.parent = CS_PIDREF_INIT,
 		.oom_fd = -1,

@@ -53,6 +53,7 @@ struct job {
 	struct cs_record record;
 	struct cs_guardian guardian;
 	int guardian_procs_fd, cell_procs_fd;
+	int namespace_fd; /* the host's mounts, from before ours: a guardian's successor goes back there */
 	struct cs_jobspec spec;
 	struct cs_sink *sinks[CS_STREAMS]; /* until the streams take them over */
 	struct cs_streams *streams;

@@ -162,7 +162,7 @@ static int make_guardian(struct job *job, struct cs_err *err)
 	 */
 	if (cs_cgroup_make_cell(&job->host, CS_CGROUP_GUARDIANS, CS_CGROUP_BY_PROCESS, &job->guardian_procs_fd, &no_cell) < 0)
 		cs_log_debug("guardian: %s", no_cell.text);
-	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, err) < 0)
+	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, -1, &job->guardian, err) < 0)
 		return -1;
 	r = cs__job_watch_guardian(job);
 	return r < 0 ? cs_fail(err, CS_IO, -r, "watch the guardian") : 0;
@@ -174,6 +174,9 @@ static int make_namespace(struct job *job, struct cs_err *err)
 
 	if (cs_cgroup_make_cell(&job->host, job->places.cell, CS_CGROUP_BY_THREAD, &job->cell_procs_fd, err) < 0)
 		return -1;
+	job->namespace_fd = cs_mount_open_namespace();
+	if (job->namespace_fd < 0)
+		return cs_fail(err, CS_IO, -job->namespace_fd, "own mount namespace");
 	if (cs_mount_new_namespace(err) < 0)
 		return -1;
 	if (job->engine.kind->hide_unified && cs_mount_hide_unified(&job->host, private, err) < 0)

@@ -163,7 +163,8 @@ static void on_guardian(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events 
 	cs_pidref_release(&job->guardian.process);
 	cs_close_fd(&job->guardian.socket);
 	cs_log_warn("the guardian of this run was killed: starting another");
-	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, &job->guardian, &err) < 0)
+	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, job->namespace_fd,
+			      &job->guardian, &err) < 0)
 		cs_log_warn("no guardian: %s", err.text);
 	else if (cs__job_watch_guardian(job) < 0)
 		cs_log_warn("the new guardian cannot be watched");

@@ -29,6 +29,7 @@ guardian() {
 }
 
 has_guardian() { [ -n "$(guardian)" ] && [ "$(guardian)" != "$1" ]; }
+at_home() { [ "$(readlink "/proc/$(guardian)/ns/mnt")" = "$(readlink /proc/self/ns/mnt)" ]; }
 no_group() { [ -z "$(find /sys/fs/cgroup -type d -path "*/caisson/*$1*" 2>/dev/null)" ]; }
 no_record() { [ ! -e "$state/runs/$1" ]; }
 
@@ -39,6 +40,8 @@ guardian_alone() {
     kill -KILL "$first"
     check "$e: SIGKILL of the guardian alone: another one takes its place" wait_until 5 has_guardian "$first"
     check "$e: ... and the run goes on" test -e "$state/runs/$id"
+    isnt "$(readlink "/proc/$pid/ns/mnt")" "$(readlink /proc/self/ns/mnt)" "$e: ... in a mount namespace of its own"
+    check "$e: ... which the other one does not keep" wait_until 5 at_home
     kill -KILL "$pid"
     check "$e: ... guarded: after SIGKILL of the supervisor its groups go" wait_until 2 no_group "$id"
     check "$e: ... and its record" wait_until 2 no_record "$id"
