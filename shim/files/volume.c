@@ -107,10 +107,11 @@ static int check_bounded(const char *source, int source_fd, const struct stat *s
 	static const char lift[] = "(--unbounded-volume lifts this)";
 	int r;
 
-	if (strcmp(source, "/") == 0)
-		return cs_fail(err, CS_DENIED, 0, "the host's whole root is no volume %s", lift);
+	if (is_same_file(st, "/"))
+		return cs_fail(err, CS_DENIED, 0, "'%s' is the host's whole root, which is given to no run %s",
+			       source, lift);
 	for (size_t i = 0; i < CS_ARRAY_LEN(host_private); i++)
-		if (is_within(source, host_private[i]))
+		if (is_within(source, host_private[i]) || is_same_file(st, host_private[i]))
 			return cs_fail(err, CS_DENIED, 0, "'%s' is in %s of the host %s", source,
 				       host_private[i], lift);
 	if (S_ISSOCK(st->st_mode))
@@ -211,6 +212,30 @@ int cs_volume_open(const char *text, bool unbounded, bool rro, const char *const
 	mount.options = bind_options(&options, rro);
 	if (finish(&mount, ret, err) < 0)
 		return -1;
+	*ret_fd = cs_take_fd(&fd);
+	return 0;
+}
+
+int cs_volume_open_root(const char *path, bool unbounded, const char *const *forbidden,
+			char **ret_path, int *ret_fd, struct cs_err *err)
+{
+	cs_autofree char *copy = NULL;
+	char real[PATH_MAX] = "";
+	cs_autofd int fd = -1;
+	struct stat st = { 0 };
+	int r = open_source(path, &fd, real, &st);
+
+	if (r < 0)
+		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "'%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return cs_fail(err, CS_INVALID, 0, "'%s' is no directory: unpack it first", path);
+	if (check_forbidden(real, &st, false, unbounded, forbidden, err) < 0 ||
+	    (!unbounded && check_bounded(real, fd, &st, false, err) < 0))
+		return -1;
+	copy = strdup(real);
+	if (!copy)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "'%s'", path);
+	*ret_path = cs_take_ptr(&copy);
 	*ret_fd = cs_take_fd(&fd);
 	return 0;
 }

@@ -38,7 +38,7 @@ void cs_volume_release(struct cs_spec_mount *mount);
  * Refused with CS_DENIED unless `unbounded`:
  *   - a writable bind: nothing bounds what it takes of the host's disk;
  *   - a source that is a socket or holds one at its top, or is neither a file nor a directory;
- *   - / itself, and /proc, /sys, /dev, /run or anything below them;
+ *   - / itself, and /proc, /sys, /dev, /run or anything below them, by any name;
  *   - a source that holds one of `forbidden` (NULL-terminated absolute paths:
  *     the engine's and our own directories).
  * Refused in any case: a source that is or lies below one of `forbidden`, and
@@ -56,6 +56,15 @@ int cs_volume_parse(const char *text, bool unbounded, bool rro, const char *cons
  */
 int cs_volume_open(const char *text, bool unbounded, bool rro, const char *const *forbidden,
 		   struct cs_spec_mount *ret, int *ret_fd, struct cs_err *err);
+
+/*
+ * A directory that is to be the run's whole root: its real path (the caller's)
+ * and an O_PATH descriptor of it (the caller's). Refused is what is refused of
+ * a volume that is read-only, with the same exceptions. CS_INVALID for what is
+ * no directory; errors name the path.
+ */
+int cs_volume_open_root(const char *path, bool unbounded, const char *const *forbidden,
+			char **ret_path, int *ret_fd, struct cs_err *err);
 
 /*
  * One tmpfs from DST[:OPTIONS] (tmpfs(5)): size=SIZE (cs_parse_size),

@@ -147,20 +147,12 @@ int cs__jobspec_join_mounts(struct work *w, struct cs_err *err)
 int cs__jobspec_find_root(struct work *w, struct cs_err *err)
 {
 	cs_autofd int fd = -1;
-	struct stat st;
 
 	w->kind = CS_START_USAGE;
 	if (uses_host_root(w->s))
 		return 0;
-	fd = open(w->s->rootfs, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--rootfs '%s'", w->s->rootfs);
-	if (!S_ISDIR(st.st_mode))
-		return cs_fail(err, CS_INVALID, 0, "--rootfs '%s' is no directory: unpack it first", w->s->rootfs);
-	w->root = realpath(w->s->rootfs, NULL);
-	if (!w->root)
-		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--rootfs '%s'", w->s->rootfs);
-	if (pin(w, fd, "root", &w->root, err) < 0)
+	if (cs_volume_open_root(w->s->rootfs, w->s->unbounded_volume, w->plan->forbidden, &w->root, &fd, err) < 0 ||
+	    pin(w, fd, "root", &w->root, err) < 0)
 		return cs_wrap(err, "--rootfs");
 	return 0;
 }

@@ -175,6 +175,16 @@ refused" "$e: a volume is read-only"
     like "$err" "*o space left*" "$e: --writable-root: no more than its size"
     job "$e" --rootfs "$T/none" -- true
     refused "$T/none" "$e: --rootfs that is not there"
+    mkdir -p "$T/host" && mount --bind / "$T/host"
+    for root in / /proc /sys /dev /run "$T/host"; do
+        job "$e" --rootfs "$root" -- true
+        refused "--unbounded-volume" "$e: --rootfs ${root##"$T"} is refused"
+    done
+    umount "$T/host"
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/vol/socket"
+    job "$e" --rootfs "$T/vol" -- true
+    refused "socket" "$e: --rootfs with a socket is refused"
+    rm "$T/vol/socket"
 }
 
 powers() {

@@ -30,7 +30,13 @@ wrong 125 "--stop-timeout: * at most 36500d" "nor this one" --stop-timeout 92233
 wrong 125 "no command to run*" "no command"
 wrong 125 "--id: 'a/b' is no container id*" "an id with a slash" --id a/b -- true
 wrong 125 "unknown policy 'nope'*" "an unknown policy" --policy nope -- true
-wrong 125 "--rootfs '/nope'*" "a root that is not there" --rootfs /nope -- true
+wrong 125 "--rootfs: '/nope': No such file*" "a root that is not there" --rootfs /nope -- true
+wrong 125 "--rootfs: '/etc/passwd' is no directory*" "a root that is a file" --rootfs /etc/passwd -- true
+for dir in / /proc /sys /dev /run /usr/../run; do
+    wrong 125 "--rootfs: '${dir#/usr/..}' *(--unbounded-volume lifts this)*" "a root that is the host's $dir" --rootfs "$dir" -- true
+done
+wrong 125 "--rootfs: '$S' is in '$S', which belongs to*" "a root that is caisson's own" --unbounded-volume --rootfs "$S" -- true
+wrong 125 "--rootfs: '$T' holds '$S', which belongs to*(--unbounded-volume lifts this)" "a root that holds what is" --rootfs "$T" -- true
 wrong 125 "--volume: volume '/nope:/x'*" "a volume that is not there" -v /nope:/x -- true
 wrong 125 "--user: no user 'nosuch'*" "an unknown user" --user nosuch -- true
 wrong 125 "--cpuset-cpus: '2-1' is no list of CPUs*" "a list of CPUs the wrong way round" --cpuset-cpus 2-1 -- true

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -153,6 +155,57 @@ START_TEST(our_own_directories_are_never_given)
 }
 END_TEST
 
+/* By the same rows as a volume, and with the same exceptions. */
+START_TEST(a_root_is_refused_what_a_volume_is)
+{
+	static const char *const host[] = { "/", "/proc", "/proc/self", "/sys", "/dev", "/run", "/usr/../run" };
+	char ours[PATH_MAX * 2];
+	const char *const forbidden[] = { ours, NULL };
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_tree tree;
+	char *path;
+	int fd;
+
+	cs_tree_init(&tree);
+	cs_tree_dir(&tree, "root/bin", 0755);
+	cs_tree_link(&tree, "link", "root");
+	cs_tree_socket(&tree, "s/api.sock");
+	cs_tree_file(&tree, "file", "", 0644);
+	cs_tree_dir(&tree, "lib/ours/run", 0755);
+	snprintf(ours, sizeof(ours), "%s", cs_tree_at(&tree, "lib/ours"));
+
+	ck_ok(cs_volume_open_root(cs_tree_at(&tree, "link"), false, forbidden, &path, &fd, &err), err);
+	ck_assert_str_eq(path, cs_tree_at(&tree, "root"));
+	ck_assert_int_eq(faccessat(fd, "bin", F_OK, 0), 0);
+	free(path);
+	close(fd);
+	for (size_t i = 0; i < CS_ARRAY_LEN(host); i++) {
+		ck_fails(cs_volume_open_root(host[i], false, forbidden, &path, &fd, &err), err,
+			 "--unbounded-volume");
+		ck_assert_int_eq(err.kind, CS_DENIED);
+		cs_err_clear(&err);
+		ck_ok(cs_volume_open_root(host[i], true, forbidden, &path, &fd, &err), err);
+		free(path);
+		close(fd);
+	}
+	ck_fails(cs_volume_open_root(cs_tree_at(&tree, "s"), false, forbidden, &path, &fd, &err), err, "socket");
+	cs_err_clear(&err);
+	ck_fails(cs_volume_open_root(cs_tree_at(&tree, "lib"), false, forbidden, &path, &fd, &err), err,
+		 "--unbounded-volume");
+	cs_err_clear(&err);
+	ck_fails(cs_volume_open_root(cs_tree_at(&tree, "lib/ours/run"), true, forbidden, &path, &fd, &err), err,
+		 "belongs to");
+	cs_err_clear(&err);
+	ck_fails(cs_volume_open_root(cs_tree_at(&tree, "file"), true, forbidden, &path, &fd, &err), err,
+		 "is no directory");
+	ck_assert_int_eq(err.kind, CS_INVALID);
+	cs_err_clear(&err);
+	ck_fails(cs_volume_open_root(cs_tree_at(&tree, "none"), true, forbidden, &path, &fd, &err), err, "No such file");
+	ck_assert_int_eq(err.kind, CS_NOT_FOUND);
+	cs_tree_release(&tree);
+}
+END_TEST
+
 struct bad {
 	const char *text, *part;
 };
@@ -250,5 +303,5 @@ END_TEST
 
 CS_UNIT_SUITE(volume, a_bind_is_read_only_and_named_by_its_real_path, rw_needs_unbounded,
 	      sockets_need_unbounded, the_hosts_own_directories_need_unbounded,
-	      our_own_directories_are_never_given, wrong_volume_texts_say_why,
+	      our_own_directories_are_never_given, a_root_is_refused_what_a_volume_is, wrong_volume_texts_say_why,
 	      a_tmpfs_has_always_a_size_and_an_inode_limit, wrong_tmpfs_texts_say_why)
