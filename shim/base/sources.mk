@@ -7,6 +7,7 @@ libcs_base_a_SOURCES = \
 	shim/base/err.c shim/base/err.h \
 	shim/base/fd.c shim/base/fd.h \
 	shim/base/file.c shim/base/file.h \
+	shim/base/hash.h \
 	shim/base/log.c shim/base/log.h \
 	shim/base/opt.c shim/base/opt.h \
 	shim/base/parse.c shim/base/parse.h \

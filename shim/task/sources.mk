@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libcs-task.a
 libcs_task_a_SOURCES = \
+	shim/task/attendant.h \
 	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \
 	shim/task/exit.c shim/task/exit.h \
@@ -16,6 +17,7 @@ libcs_task_a_SOURCES = \
 	shim/task/policy.c shim/task/policy.h \
 	shim/task/record.c shim/task/record.h shim/task/record_int.h \
 	shim/task/result.c shim/task/result.h \
+	shim/task/results.h \
 	shim/task/rlimits.c shim/task/rlimits.h \
 	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
 	shim/task/streams.c shim/task/streams.h \
