@@ -28,11 +28,11 @@
  *   core          RLIMIT_CORE 1 (0 still runs a piped core helper as root of the host, core(5))
  *
  * Settings that no rule names (files, users, streams of `caisson run`) mean
- * nothing here; rows of settings_rows.c say which do (CS_OPT_DAEMON).
+ * nothing here; the rows of settings_rows.c say which do.
  *
  *     cs_config_load(…, &tree, …);                       policy, file, runtimeArgs
  *     cs_tighten_annotations(&tree, config, err);        the container's own wishes
- *     struct cs_tighten_plan plan = { .settings = &tree.values, .engine = engine->kind };
+ *     struct cs_tighten_plan plan = { .tree = &tree, .engine = engine->kind };
  *     if (!cs_tighten_is_none(&tree.values) && cs_tighten_config(&plan, config, &changes, err) < 0) …
  *
  * Nothing here starts or writes anything. cs_tighten_config looks at namespace
@@ -53,7 +53,7 @@
 #define CS_TIGHTEN_ANNOTATION "io.caisson."
 
 struct cs_tighten_plan {
-	const struct cs_settings *settings;   /* resolved: policy, file, flags, annotations */
+	struct cs_settings_tree *tree;        /* policy, file, flags, annotations; not changed */
 	const struct cs_engine_kind *engine;  /* what its limits count; NULL: a plain one, such as runc */
 };
 
