@@ -78,6 +78,8 @@ static void live(struct job *job)
 	while (!job->init_gone && !job->interrupted) {
 		if (job->verdict.stop_pending)
 			cs__job_send_stop(job);
+		else if (cs_ctl_work(job->ctl))
+			continue;
 		else if ((r = cs_loop_turn(job->loop, CS_NEVER)) < 0)
 			lose_sight(job, r);
 	}
@@ -86,6 +88,7 @@ static void live(struct job *job)
 static void release(struct job *job)
 {
 	cs__job_unwatch(job);
+	cs_ctl_free(job->ctl);
 	cs_limits_free(job->limits);
 	cs_streams_free(job->streams);
 	for (size_t i = 0; i < CS_STREAMS; i++)

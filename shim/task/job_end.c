@@ -166,6 +166,8 @@ static void undo(struct job *job)
 	cs_loop_remove(job->loop, &job->guardian_source);
 	cs_guardian_dismiss(&job->guardian);
 	cs_record_tidy(&job->record);
+	/* the end of their connections is what clients wait for: now nothing is left */
+	cs_ctl_free(cs_take_ptr(&job->ctl));
 }
 
 static void read_stream(struct cs_streams *streams, enum cs_stream which,

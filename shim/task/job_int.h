@@ -1,7 +1,7 @@
 /*
  * Between job.c (the walk), job_setup.c (what a run stands on), job_start.c
- * (create, verify, start), job_watch.c (what happens while it lives) and
- * job_end.c (how it ended, and clean-up).
+ * (create, verify, start), job_watch.c (what happens while it lives),
+ * job_ctl.c (what others ask of it) and job_end.c (how it ended, and clean-up).
  */
 #ifndef CS_TASK_JOB_INT_H
 #define CS_TASK_JOB_INT_H
@@ -11,6 +11,7 @@
 #include "shim/sys/cgroup.h"
 #include "shim/sys/pidref.h"
 #include "shim/sys/signals.h"
+#include "shim/task/ctl.h"
 #include "shim/task/guardian.h"
 #include "shim/task/job.h"
 #include "shim/task/jobspec.h"
@@ -51,6 +52,7 @@ struct job {
 	struct cs_engine engine;
 	struct job_places places;
 	struct cs_record record;
+	struct cs_ctl *ctl; /* as long as the record is there */
 	struct cs_guardian guardian;
 	int guardian_procs_fd, cell_procs_fd;
 	int namespace_fd; /* the host's mounts, from before ours: a guardian's successor goes back there */
@@ -101,6 +103,9 @@ void cs__job_decide(struct job *job, enum cs_reason reason, int cause);
 void cs__job_send_stop(struct job *job);
 void cs__job_on_streams(enum cs_streams_event event, void *arg);
 int cs__job_watch_guardian(struct job *job);
+
+/* job_ctl.c */
+int cs__job_serve(struct job *job, struct cs_err *err); /* once the record is made */
 
 /* job_end.c */
 void cs__job_end(struct job *job);

@@ -401,7 +401,7 @@ int cs__job_setup(struct job *job)
 	kind = CS_START_SETUP;
 	/* the guardian before all that it guards: the record too outlives us */
 	if (find_cgroups(job, &err) < 0 || open_record(job, &err) < 0 || make_guardian(job, &err) < 0 ||
-	    make_record(job, &err) < 0)
+	    make_record(job, &err) < 0 || cs__job_serve(job, &err) < 0)
 		goto failed;
 	kind = CS_START_USAGE;
 	if (make_sinks(job, &err) < 0)

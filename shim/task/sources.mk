@@ -3,10 +3,13 @@ libcs_task_a_SOURCES = \
 	shim/task/attendant.h \
 	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \
+	shim/task/ctl.c shim/task/ctl.h \
+	shim/task/ctl_client.c \
 	shim/task/exit.c shim/task/exit.h \
 	shim/task/gc.c \
 	shim/task/guardian.c shim/task/guardian.h \
 	shim/task/job.c shim/task/job.h shim/task/job_int.h \
+	shim/task/job_ctl.c \
 	shim/task/job_end.c \
 	shim/task/job_setup.c \
 	shim/task/job_start.c \

@@ -15,6 +15,7 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
+#include "shim/task/ctl.h"
 
 /* 0 when it is undone; else the reason is in `why`. */
 typedef int undo_fn(const struct cs_cgroup_host *host, const char *argument, int64_t deadline_ns,
@@ -139,8 +140,9 @@ int cs_undo_replay(struct cs_record *record, int64_t deadline_ns, struct cs_strv
 
 	if (held > 0)
 		return held;
-	/* the file goes first: a directory without one has nothing to undo */
-	if ((unlinkat(record->dir_fd, CS__RECORD_FILE, 0) < 0 && errno != ENOENT) ||
+	/* the file goes before the directory: one without it has nothing to undo */
+	if ((unlinkat(record->dir_fd, CS_CTL_FILE, 0) < 0 && errno != ENOENT) ||
+	    (unlinkat(record->dir_fd, CS__RECORD_FILE, 0) < 0 && errno != ENOENT) ||
 	    (unlinkat(record->runs_fd, record->id, AT_REMOVEDIR) < 0 && errno != ENOENT)) {
 		cs_strv_addf(leftovers, "record of '%s': %s", record->id, strerror(errno));
 		return 1;

@@ -65,3 +65,8 @@ FUZZ_TARGETS += tests/fuzz/fuzz_spec
 tests_fuzz_fuzz_spec_SOURCES = tests/fuzz/fuzz_spec.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_spec_LDADD = $(LIBS_SPEC)
 tests_fuzz_fuzz_spec_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_ctl
+tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_ctl_LDADD = $(LIBS_TASK)
+tests_fuzz_fuzz_ctl_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
