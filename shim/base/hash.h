@@ -20,4 +20,14 @@ static inline uint64_t cs_hash(uint64_t hash, const void *data, size_t len)
 	return hash;
 }
 
+/* Goes on with a number, lowest byte first on every machine. */
+static inline uint64_t cs_hash_u64(uint64_t hash, uint64_t number)
+{
+	unsigned char bytes[8];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = number >> 8 * i & 0xff;
+	return cs_hash(hash, bytes, sizeof(bytes));
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include "oci-spec/json.h"
 #include "shim/base/clock.h"
 #include "shim/base/file.h"
+#include "shim/base/hash.h"
 #include "shim/engine/engine_argv.h"
 #include "shim/engine/engine_int.h"
 
@@ -150,25 +151,16 @@ static int64_t mtime_ns(const struct stat *st)
 	return st->st_mtim.tv_sec * CS_NSEC_PER_SEC + st->st_mtim.tv_nsec;
 }
 
-/* FNV-1a: only a file name; whose the content is, the content says. */
-static uint64_t hash(const struct identity *identity)
+/* Only a file name; whose the content is, the content says. */
+static void cache_name(const struct identity *identity, char *name, size_t size)
 {
 	const uint64_t numbers[] = { identity->st.st_dev, identity->st.st_ino,
 				     (uint64_t)identity->st.st_size, (uint64_t)mtime_ns(&identity->st) };
-	uint64_t h = UINT64_C(14695981039346656037);
+	uint64_t hash = cs_hash(CS_HASH_INIT, identity->path, strlen(identity->path));
 
-	for (const char *p = identity->path; *p != '\0'; p++)
-		h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
-	for (size_t i = 0; i < CS_ARRAY_LEN(numbers); i++) {
-		for (int shift = 0; shift < 64; shift += 8)
-			h = (h ^ (numbers[i] >> shift & 0xff)) * UINT64_C(1099511628211);
-	}
-	return h;
-}
-
-static void cache_name(const struct identity *identity, char *name, size_t size)
-{
-	snprintf(name, size, "engine-%016" PRIx64 ".json", hash(identity));
+	for (size_t i = 0; i < CS_ARRAY_LEN(numbers); i++)
+		hash = cs_hash_u64(hash, numbers[i]);
+	snprintf(name, size, "engine-%016" PRIx64 ".json", hash);
 }
 
 static bool is_u64(const struct cs_json *json, const char *key, uint64_t want)

@@ -10,6 +10,7 @@
 #include "oci-spec/profile.h"
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
+#include "shim/base/hash.h"
 #include "shim/base/log.h"
 
 #define PROFILE_MAX (1 << 20)
@@ -29,16 +30,6 @@ int cs_cache_open(const char *path)
 	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
 		return -EPERM;
 	return cs_take_fd(&fd);
-}
-
-/* FNV-1a: names the entry only; the text inside decides. */
-static uint64_t hash(const struct cs_buf *text)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < text->len; i++)
-		h = (h ^ (unsigned char)text->data[i]) * UINT64_C(0x100000001b3);
-	return h;
 }
 
 /* What an entry begins with: everything that the program depends on. */
@@ -88,7 +79,8 @@ int cs_cache_filter(int cache_fd, const struct cs_json *profile, struct cs_buf *
 
 	if (make_head(profile, &head, err) < 0)
 		return -1;
-	snprintf(name, sizeof(name), "seccomp-%016llx", (unsigned long long)hash(&head));
+	/* names the entry only; the text inside decides */
+	snprintf(name, sizeof(name), "seccomp-%016llx", (unsigned long long)cs_hash(CS_HASH_INIT, head.data, head.len));
 	if (look_up(cache_fd, name, &head, ret_base64))
 		return 0;
 	if (cs_profile_compile(profile, &program, err) < 0)

@@ -261,6 +261,10 @@ static int make_bundle(struct job *job, enum cs_start_kind *ret_kind, struct cs_
 		snprintf(cgroups_path, sizeof(cgroups_path), "caisson.slice:caisson:%s", job->result->id);
 		plan.cgroups_path = cgroups_path;
 	}
+	/* it costs time only, but time of every run */
+	if (cache_fd < 0)
+		cs_strv_addf(&job->result->warnings, "--cache-dir '%s' cannot be used, which makes every run slower: %s",
+			     job->s->cache_dir, strerror(-cache_fd));
 	if (make_dirs(job, err) < 0 || cs_jobspec_make(&plan, &job->spec, ret_kind, err) < 0)
 		return -1;
 	for (size_t i = 0; i < job->spec.warnings.n; i++)

@@ -126,6 +126,9 @@ wrong_dir() {
 }
 wrong_dir / "/ as the state directory" "*is the root directory*"
 wrong_dir "$S/$(printf 'a%.0s' $(seq 240))" "a long state directory" "*at most 200 bytes*"
+run "$CAISSON" run --state-dir "$S" --cache-dir "$T/fifo" -- sh -c 'exit 3'
+is "$rc $(lines)" "3 1" "a cache directory that is none costs no run"
+like "$err" "caisson: warning: --cache-dir '$T/fifo' cannot be used*" "and is a warning"
 chmod 777 "$S"
 wrong_dir "$S" "a state directory for everybody" "*writable by root only*"
 chmod 700 "$S"

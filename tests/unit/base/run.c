@@ -1,6 +1,6 @@
 #include "tests/unit/unit.h"
 
-cs_unit_suite suite_buf, suite_clock, suite_err, suite_fd, suite_file, suite_log, suite_opt,
+cs_unit_suite suite_buf, suite_clock, suite_err, suite_fd, suite_file, suite_hash, suite_log, suite_opt,
 	suite_parse, suite_strv;
 
 int main(void)
@@ -11,6 +11,7 @@ int main(void)
 		suite_err,
 		suite_fd,
 		suite_file,
+		suite_hash,
 		suite_log,
 		suite_opt,
 		suite_parse,

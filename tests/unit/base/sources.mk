@@ -7,6 +7,7 @@ tests_unit_base_run_SOURCES = $(UNIT_COMMON) tests/unit/base/run.c \
 	tests/unit/base/test_err.c \
 	tests/unit/base/test_fd.c \
 	tests/unit/base/test_file.c \
+	tests/unit/base/test_hash.c \
 	tests/unit/base/test_log.c \
 	tests/unit/base/test_opt.c \
 	tests/unit/base/test_parse.c \
