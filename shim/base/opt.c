@@ -53,6 +53,15 @@ const struct cs_opt *cs_opt_by_key(const struct cs_opt_set *set, const char *key
 	return NULL;
 }
 
+bool cs_opt_in_scope(const struct cs_opt_set *set, const struct cs_opt *row, enum cs_opt_origin origin)
+{
+	unsigned scope = row->scope ? row->scope : 1;
+
+	if (origin == CS_ORIGIN_POLICY || origin == CS_ORIGIN_FILE)
+		scope &= ~row->flag_only;
+	return set->scope == 0 || (scope & set->scope) != 0;
+}
+
 const char *cs_opt_nearest(const struct cs_opt_set *set, const char *wrong, bool keys)
 {
 	size_t best = strlen(wrong) / 3 + 2;
@@ -62,7 +71,7 @@ const char *cs_opt_nearest(const struct cs_opt_set *set, const char *wrong, bool
 		const char *known = keys ? set->rows[i].key : set->rows[i].name;
 		size_t distance;
 
-		if (!known || set->rows[i].hidden)
+		if (!known || set->rows[i].hidden || !cs_opt_in_scope(set, &set->rows[i], CS_ORIGIN_FLAG))
 			continue;
 		distance = cs_edit_distance(wrong, known, best);
 		if (distance < best) {
@@ -267,6 +276,9 @@ int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const cha
 {
 	int r;
 
+	/* what is built in is a value to begin with, for whoever looks */
+	if (origin > CS_ORIGIN_BUILTIN && !cs_opt_in_scope(set, row, origin))
+		return origin == CS_ORIGIN_FLAG ? cs_fail(err, CS_INVALID, 0, "%s does not apply to this command", what) : 0;
 	if (!set->target)
 		return 0;
 	if (row->type != CS_OPT_LIST && origin < cs_opt_origin_of(set, row))
@@ -469,7 +481,7 @@ int cs_opt_help(const struct cs_opt_set *set, struct cs_buf *out)
 		const struct cs_opt *row = &set->rows[i];
 		cs_auto(buf) left = CS_BUF_INIT(128);
 
-		if (row->hidden)
+		if (row->hidden || !cs_opt_in_scope(set, row, CS_ORIGIN_FLAG))
 			continue;
 		spelling(row, &left);
 		cs_buf_addf(out, "  %s%-*s %s\n", row->letter ? "" : "    ", row->letter ? 30 : 26,
@@ -499,7 +511,7 @@ int cs_opt_man(const struct cs_opt_set *set, struct cs_buf *out)
 		const struct cs_opt *row = &set->rows[i];
 		cs_auto(buf) left = CS_BUF_INIT(128);
 
-		if (row->hidden)
+		if (row->hidden || !cs_opt_in_scope(set, row, CS_ORIGIN_FLAG))
 			continue;
 		spelling(row, &left);
 		cs_buf_adds(out, ".TP\n.B ");

@@ -62,6 +62,8 @@ struct cs_opt {
 	uint64_t min, max;   /* of numbers, sizes, durations; max 0 means none */
 	enum cs_opt_lift lift; /* words for "no limit" */
 	bool hidden;         /* not in help */
+	unsigned scope;      /* bits of whoever owns the table, one a command: who takes the row; 0 is bit 0 alone */
+	unsigned flag_only;  /* of these bits: who takes it as a flag and from nowhere else */
 
 	/* Further check of a value's text, or NULL. Fills err with the reason only: the flag's name is put before it. */
 	int (*check)(const char *value, struct cs_err *err);
@@ -82,6 +84,7 @@ struct cs_opt_set {
 	void *target;           /* what offsets count from; NULL: flags are known, and kept nowhere */
 	unsigned char *origins; /* n of enum cs_opt_origin, or NULL */
 	const struct cs_opt_set *more; /* further rows with a target of their own, for flags; or NULL */
+	unsigned scope;         /* one bit: the other commands' rows are refused as flags and passed over elsewhere; 0: every row counts */
 };
 
 /* Reads flags of argv[1…]. Returns the position of the first operand (argc when none), or -1 with CS_INVALID. */
@@ -89,12 +92,16 @@ int cs_opt_parse(const struct cs_opt_set *set, int argc, char *const argv[], str
 
 /*
  * Sets one value from text. `what` names it in errors ("--memory", "key
- * 'memory'"). An origin lower than the one on record does nothing for scalars.
+ * 'memory'"). An origin lower than the one on record does nothing for scalars,
+ * nor does one that the set's scope leaves out, but for flags, which are CS_INVALID then.
  */
 int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const char *what,
 	       const char *value, enum cs_opt_origin origin, struct cs_err *err);
 
-/* Row by long name or by key; NULL when there is none. */
+/* Does the command of the set take the row: as a flag, and from that origin? */
+bool cs_opt_in_scope(const struct cs_opt_set *set, const struct cs_opt *row, enum cs_opt_origin origin);
+
+/* Row by long name or by key, whatever its scope; NULL when there is none. */
 const struct cs_opt *cs_opt_by_name(const struct cs_opt_set *set, const char *name);
 const struct cs_opt *cs_opt_by_key(const struct cs_opt_set *set, const char *key);
 

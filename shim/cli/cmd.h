@@ -33,7 +33,7 @@ struct cs_cmd {
 	const struct cs_opt *rows;    /* its own flags, without --help; NULL: none */
 	const size_t *n_rows;         /* so that a table's length is known where it stands */
 	size_t own_size;              /* of the struct that the rows' offsets count in */
-	bool settings;                /* takes the flags of shim/task/settings_rows.c too */
+	unsigned settings;            /* takes those flags of shim/task/settings_rows.c too that are for it (enum cs_settings_scope); 0: none */
 	int operands_min, operands_max; /* max CS_CMD_ANY: no bound */
 	const char *operand;          /* what is missing when operands are: "id"; NULL when none is taken */
 

@@ -90,7 +90,7 @@ int cs_cmd_state_dir(const char *given, char **ret, struct cs_err *err)
 	if (given) {
 		*ret = strdup(given);
 	} else {
-		if (cs_config_load(1, no_flags, NULL, &config, &tree, &operand, err) < 0)
+		if (cs_config_load(1, no_flags, 0, NULL, &config, &tree, &operand, err) < 0)
 			return -1;
 		*ret = cs_take_ptr(&tree.values.state_dir);
 		cs_settings_release(&tree);

@@ -30,7 +30,9 @@ size_t cs_cmd_sets(const struct cs_cmd *cmd, struct cs_opt_set ret[CS_CMD_SETS])
 	if (cmd->rows)
 		ret[n++] = own_set(cmd);
 	if (cmd->settings)
-		ret[n++] = (struct cs_opt_set){ .rows = cs_settings_rows, .n = cs_settings_n_rows };
+		ret[n++] = (struct cs_opt_set){
+			.rows = cs_settings_rows, .n = cs_settings_n_rows, .scope = cmd->settings,
+		};
 	ret[n++] = (struct cs_opt_set){ .rows = common_rows, .n = CS_ARRAY_LEN(common_rows) };
 	return n;
 }
@@ -89,7 +91,7 @@ static int act_with_settings(struct cs_cmd_call *call, int argc, char *const arg
 	struct cs_config config;
 	int at, r;
 
-	if (cs_config_load(argc, argv, own, &config, &tree, &at, err) < 0)
+	if (cs_config_load(argc, argv, call->cmd->settings, own, &config, &tree, &at, err) < 0)
 		return -1;
 	set_log_level(&tree.values);
 	call->tree = &tree;

@@ -228,16 +228,18 @@ static int apply_policy(const struct cs_config *config, const char *name,
 }
 
 /* Reads the flags alone, to learn --config and --policy. */
-static int scan_flags(int argc, char *const argv[], const struct cs_opt_set *more, char **ret_config, char **ret_policy,
+static int scan_flags(int argc, char *const argv[], unsigned scope, const struct cs_opt_set *more, char **ret_config, char **ret_policy,
 		      bool *ret_config_given, struct cs_err *err)
 {
 	struct cs_settings_tree scratch;
-	struct cs_opt_set set = cs_settings_set(&scratch);
+	struct cs_opt_set set;
 	const char *from_env = getenv("CAISSON_CONFIG");
 
-	set.more = more;
 	if (cs_settings_init(&scratch, err) < 0)
 		return -1;
+	scratch.scope = scope;
+	set = cs_settings_set(&scratch);
+	set.more = more;
 	if (cs_opt_parse(&set, argc, argv, err) < 0) {
 		cs_settings_release(&scratch);
 		return -1;
@@ -288,7 +290,7 @@ static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more,
 	return cs_settings_check(tree, err);
 }
 
-int cs_config_load(int argc, char *const argv[], const struct cs_opt_set *more,
+int cs_config_load(int argc, char *const argv[], unsigned scope, const struct cs_opt_set *more,
 		   struct cs_config *ret_config, struct cs_settings_tree *ret_tree, int *ret_operand,
 		   struct cs_err *err)
 {
@@ -296,7 +298,7 @@ int cs_config_load(int argc, char *const argv[], const struct cs_opt_set *more,
 	bool given;
 
 	*ret_config = (struct cs_config){ 0 };
-	if (scan_flags(argc, argv, more, &path, &policy, &given, err) < 0)
+	if (scan_flags(argc, argv, scope, more, &path, &policy, &given, err) < 0)
 		return -1;
 	if (!path)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "configuration");
@@ -306,6 +308,7 @@ int cs_config_load(int argc, char *const argv[], const struct cs_opt_set *more,
 		cs_config_release(ret_config);
 		return -1;
 	}
+	ret_tree->scope = scope;
 	if (lay_over(argc, argv, more, ret_config, policy, ret_tree, ret_operand, err) < 0) {
 		cs_settings_release(ret_tree);
 		cs_config_release(ret_config);

@@ -31,10 +31,10 @@ int cs_config_parse(const char *text, size_t len, const char *name, struct cs_co
 /*
  * The whole way: flags of argv[1…] are read once to find --config and
  * --policy, then all sources are laid over each other. *ret_operand is the position of
- * the first operand in argv. `more` (may be NULL) are further flags, which are
- * not settings. Release config and tree in every case of success.
+ * the first operand in argv. scope is the command's (enum cs_settings_scope).
+ * `more` (may be NULL) are further flags, which are not settings. Release config and tree in every case of success.
  */
-int cs_config_load(int argc, char *const argv[], const struct cs_opt_set *more,
+int cs_config_load(int argc, char *const argv[], unsigned scope, const struct cs_opt_set *more,
 		   struct cs_config *ret_config, struct cs_settings_tree *ret_tree, int *ret_operand,
 		   struct cs_err *err);
 

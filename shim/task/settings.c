@@ -13,6 +13,7 @@ struct cs_opt_set cs_settings_set(struct cs_settings_tree *tree)
 		.n = cs_settings_n_rows,
 		.target = &tree->values,
 		.origins = tree->origins,
+		.scope = tree->scope,
 	};
 }
 
@@ -143,7 +144,7 @@ int cs_settings_print(struct cs_settings_tree *tree, struct cs_buf *out)
 	for (size_t i = 0; i < set.n; i++) {
 		cs_auto(buf) value = CS_BUF_INIT(64 * 1024);
 
-		if (!set.rows[i].key)
+		if (!set.rows[i].key || !cs_opt_in_scope(&set, &set.rows[i], CS_ORIGIN_FLAG))
 			continue;
 		cs_opt_value_text(&set, &set.rows[i], &value);
 		cs_buf_addf(out, "%-18s %-28s %s\n", set.rows[i].key,

@@ -96,6 +96,17 @@ struct cs_settings {
 struct cs_settings_tree {
 	struct cs_settings values;
 	unsigned char origins[CS_SETTINGS_ROWS_MAX];
+	unsigned scope; /* of the command that they are for; 0: every row counts */
+};
+
+/*
+ * Who takes a row (scope of struct cs_opt). A row without one is for run and
+ * bundle. What is decided with a session holds for its execs: as flag_only
+ * such a row is an exec's own when its flag is given, and the session's else.
+ */
+enum cs_settings_scope {
+	CS_FOR_RUN = 1 << 0,
+	CS_FOR_EXEC = 1 << 1
 };
 
 extern const struct cs_opt cs_settings_rows[];
@@ -104,7 +115,7 @@ extern const size_t cs_settings_n_rows;
 /* The option set over a tree, for cs_opt_*. */
 struct cs_opt_set cs_settings_set(struct cs_settings_tree *tree);
 
-/* Values before any policy: nothing is limited, nothing is allowed. Release with cs_settings_release. */
+/* Values before any policy: nothing is limited, nothing is allowed; scope 0. Release with cs_settings_release. */
 int cs_settings_init(struct cs_settings_tree *tree, struct cs_err *err);
 void cs_settings_release(struct cs_settings_tree *tree);
 

@@ -10,7 +10,7 @@
 struct settings {
 	bool quiet, init;
 	char *name;
-	uint64_t pids, memory_bytes, millicpus;
+	uint64_t pids, memory_bytes, millicpus, rate, burst;
 	int64_t timeout_ns, idle_ns;
 	int signal, action;
 	struct cs_strv env, best_effort;
@@ -22,6 +22,8 @@ static int check_name(const char *value, struct cs_err *err)
 		return cs_fail(err, CS_INVALID, 0, "'%s' holds a slash", value);
 	return 0;
 }
+
+enum { FIRST = 1, SECOND = 2 };
 
 #define AT(member) offsetof(struct settings, member)
 
@@ -47,6 +49,9 @@ static const struct cs_opt rows[] = {
 	{ "best-effort", 'b', CS_OPT_LIST, AT(best_effort), .arg = "LIST", .help = "go on without",
 	  .absent = "all" },
 	{ "secret", 0, CS_OPT_SWITCH, AT(init), .help = "not shown", .hidden = true },
+	{ "rate", 0, CS_OPT_U64, AT(rate), .key = "rate", .arg = "N", .help = "of both", .scope = FIRST | SECOND },
+	{ "burst", 0, CS_OPT_U64, AT(burst), .key = "burst", .arg = "N", .help = "of both, one by flag",
+	  .scope = FIRST | SECOND, .flag_only = SECOND },
 };
 
 struct fixture {
@@ -294,6 +299,37 @@ START_TEST(values_read_back)
 }
 END_TEST
 
+/* One table, two commands: what is of the other one is refused as a flag, and passed over in files. */
+START_TEST(rows_of_another_command)
+{
+	cs_auto(buf) help = CS_BUF_INIT(65536);
+	struct fixture f;
+
+	start(&f);
+	f.set.scope = SECOND;
+	ck_fails(parse(&f, "--memory", "1m"), f.err, "--memory does not apply");
+	ck_assert_int_eq(parse(&f, "--rate", "3", "--burst=4"), 4);
+	ck_assert_uint_eq(f.settings.burst, 4);
+	cs_opt_help(&f.set, &help);
+	ck_assert_ptr_null(strstr(help.data, "--memory"));
+	ck_assert_ptr_nonnull(strstr(help.data, "--burst"));
+
+	start(&f);
+	f.set.scope = SECOND;
+	ck_ok(cs_opt_put(&f.set, cs_opt_by_key(&f.set, "memory"), "memory", "1m", CS_ORIGIN_FILE, &f.err), f.err);
+	ck_ok(cs_opt_put(&f.set, cs_opt_by_key(&f.set, "burst"), "burst", "4", CS_ORIGIN_POLICY, &f.err), f.err);
+	ck_ok(cs_opt_put(&f.set, cs_opt_by_key(&f.set, "rate"), "rate", "3", CS_ORIGIN_FILE, &f.err), f.err);
+	ck_assert_uint_eq(f.settings.memory_bytes, 0);
+	ck_assert_uint_eq(f.settings.burst, 0);
+	ck_assert_uint_eq(f.settings.rate, 3);
+
+	f.set.scope = FIRST;
+	ck_ok(cs_opt_put(&f.set, cs_opt_by_key(&f.set, "burst"), "burst", "4", CS_ORIGIN_FILE, &f.err), f.err);
+	ck_assert_uint_eq(f.settings.burst, 4);
+	ck_assert_int_eq(parse(&f, "--memory", "1m"), 3);
+}
+END_TEST
+
 START_TEST(help_and_manual_show_every_row_but_hidden_ones)
 {
 	cs_auto(buf) help = CS_BUF_INIT(65536);
@@ -324,4 +360,4 @@ CS_UNIT_SUITE(opt, every_form_of_a_flag, parsing_stops_at_the_first_operand,
 	      wrong_flags_are_named_with_the_nearest, long_garbage_is_cut_in_errors,
 	      limits_can_be_lifted_by_word, lists_append_and_can_be_emptied,
 	      later_origins_win_whatever_comes_first, values_read_back,
-	      help_and_manual_show_every_row_but_hidden_ones)
+	      rows_of_another_command, help_and_manual_show_every_row_but_hidden_ones)

@@ -11,6 +11,7 @@
 static struct cs_config config;
 static struct cs_settings_tree tree;
 static int operand;
+static unsigned scope;
 
 /* Lays flags over a file with the given text. */
 static int load(const char *text, const char *const *flags, struct cs_err *err)
@@ -26,7 +27,7 @@ static int load(const char *text, const char *const *flags, struct cs_err *err)
 	argv[argc++] = (char *)"run";
 	for (; flags && *flags; flags++)
 		argv[argc++] = (char *)*flags;
-	r = cs_config_load(argc, argv, NULL, &config, &tree, &operand, err);
+	r = cs_config_load(argc, argv, scope, NULL, &config, &tree, &operand, err);
 	unlink(path);
 	return r;
 }
@@ -86,16 +87,38 @@ START_TEST(lists_of_a_subcommand_are_taken_once)
 	struct cs_err err = CS_ERR_INIT;
 
 	setenv("CAISSON_CONFIG", "/dev/null", 1);
-	ck_assert_int_lt(cs_config_load(5, argv, &set, &config, &tree, &operand, &err), 0); /* no object */
+	ck_assert_int_lt(cs_config_load(5, argv, CS_FOR_RUN, &set, &config, &tree, &operand, &err), 0); /* no object */
 	cs_opt_release(&set);
 	cs_err_clear(&err);
 	unsetenv("CAISSON_CONFIG");
-	ck_ok(cs_config_load(5, argv, &set, &config, &tree, &operand, &err), err);
+	ck_ok(cs_config_load(5, argv, CS_FOR_RUN, &set, &config, &tree, &operand, &err), err);
 	ck_assert_uint_eq(own.words.n, 2);
 	ck_assert(further.yes);
 	ck_assert(tree.values.quiet);
 	cs_opt_release(&set);
 	done();
+}
+END_TEST
+
+/* What made the session is no exec's business, unless a flag says so. */
+START_TEST(exec_takes_its_own_rows)
+{
+	static const char text[] = "{\"timeout\":\"20s\",\"memory\":\"128m\",\"rootfs\":\"/r\",\"user\":\"5\"}";
+	const char *const flags[] = { "--pids-limit", "9", "c1", "true", NULL };
+	const char *const foreign[] = { "--rootfs", "/r", "c1", "true", NULL };
+	struct cs_err err = CS_ERR_INIT;
+
+	scope = CS_FOR_EXEC;
+	ck_ok(load(text, flags, &err), err);
+	ck_assert_int_eq(tree.values.timeout_ns, 20 * CS_NSEC_PER_SEC);
+	ck_assert_uint_eq(tree.values.output_limit_bytes, 1 << 20); /* of strict */
+	ck_assert_uint_eq(tree.values.memory_bytes, CS_OPT_UNLIMITED);
+	ck_assert_uint_eq(tree.values.pids, 9);
+	ck_assert_str_eq(tree.values.rootfs, "host"); /* what is built in */
+	ck_assert_int_eq(operand, 3);
+	done();
+	ck_fails(load("{}", foreign, &err), err, "--rootfs does not apply");
+	scope = 0;
 }
 END_TEST
 
@@ -135,7 +158,7 @@ START_TEST(a_file_that_was_asked_for_must_be_there)
 	struct cs_err err = CS_ERR_INIT;
 
 	unsetenv("CAISSON_CONFIG");
-	ck_fails(cs_config_load(2, argv, NULL, &config, &tree, &operand, &err), err, "/nonexistent");
+	ck_fails(cs_config_load(2, argv, CS_FOR_RUN, NULL, &config, &tree, &operand, &err), err, "/nonexistent");
 }
 END_TEST
 
@@ -155,7 +178,7 @@ START_TEST(runtimes_are_found)
 }
 END_TEST
 
-CS_UNIT_SUITE(config, F049_flag_over_file_over_policy, F049_lists_append_unless_emptied,
+CS_UNIT_SUITE(config, F049_flag_over_file_over_policy, F049_lists_append_unless_emptied, exec_takes_its_own_rows,
 	      lists_of_a_subcommand_are_taken_once,
 	      wrong_files_are_refused_and_named, a_file_that_was_asked_for_must_be_there,
 	      runtimes_are_found)
