@@ -50,6 +50,7 @@ struct cs_engine_kind {
 	bool has_features_verb;            /* some versions have it; those that do not say so themselves */
 	bool inside_pids;                  /* exec --internal-pid-file, kill --pid: numbers as the program sees them */
 	bool kill_all;                     /* kill --all */
+	bool exec_cgroup;                  /* exec --cgroup, a path below the container's group; seen to work as "/x1" on v1 and v2 */
 	const char *const *global_args;    /* always given, before the verb; every version knows them */
 	const char *const *optional_args;  /* given when the binary's help names them */
 	const char *const *network_none_args; /* global, for a run without network */

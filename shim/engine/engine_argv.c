@@ -63,6 +63,7 @@ static const struct path_row {
 	{ "--internal-pid-file", FIELD(internal_pid_file), USE_INTERNAL_PID, .needed = false },
 	{ "--console-socket", FIELD(console_socket), USE_CONSOLE, .needed = false },
 	{ "--process", FIELD(process), USE_PROCESS, .needed = true },
+	{ "--cgroup", FIELD(cgroup), USE_PROCESS, .needed = false },
 	{ "--resources", FIELD(resources), USE_RESOURCES, .needed = true },
 };
 #undef FIELD
@@ -121,6 +122,8 @@ static int check(const struct cs_engine *engine, enum cs_verb verb, const struct
 	if ((((uses & USE_SIGNAL) && args->pid) || ((uses & USE_INTERNAL_PID) && args->internal_pid_file)) &&
 	    !kind->inside_pids)
 		return cs_fail(err, CS_UNSUPPORTED, 0, "%s does not tell the pids inside", kind->name);
+	if ((uses & USE_PROCESS) && args->cgroup && !kind->exec_cgroup)
+		return cs_fail(err, CS_UNSUPPORTED, 0, "%s cannot start a process in a cgroup of its own", kind->name);
 	if ((uses & USE_TRACE) && args->trace_config && !kind->trace_session)
 		return cs_fail(err, CS_UNSUPPORTED, 0, "%s has no trace sessions", kind->name);
 	return 0;

@@ -43,6 +43,7 @@ struct cs_engine_args {
 	const char *internal_pid_file; /* exec, rows with inside_pids */
 	const char *console_socket;
 	const char *process;       /* exec */
+	const char *cgroup;        /* exec, rows with exec_cgroup: below the container's, "/x1" */
 	bool detach;               /* exec */
 	bool force;                /* delete */
 	bool all;                  /* kill, rows that have it */

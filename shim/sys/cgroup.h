@@ -113,6 +113,25 @@ enum cs_cgroup_door {
 int cs_cgroup_make_cell(const struct cs_cgroup_host *host, const char *path, enum cs_cgroup_door door,
 			int *ret_procs_fd, struct cs_err *err);
 
+/*
+ * Makes the group `name` below an open one, in every hierarchy that it has,
+ * and opens it; *ret is the caller's. On v1 CPUs and memory nodes of a cpuset
+ * are the parent's. CS_EXISTS when it is there in one of them; after a failure
+ * nothing is left of it. To be removed with cs_cgroup_remove.
+ */
+int cs_cgroup_make_below(const struct cs_cgroup_host *host, const struct cs_cgroup *parent, const char *name,
+			 struct cs_cgroup **ret, struct cs_err *err);
+
+/*
+ * On v2 a group with processes in it can give those below it no controllers
+ * (cgroup-v2.rst, "No Internal Process Constraint"): moves its processes into
+ * `leaf` below it, frozen meanwhile, and turns on what controllers there are.
+ * What limits the group goes on doing so, and its counters count on. Nothing
+ * to do on v1, nor when the leaf is there. Blocks, until the deadline at most.
+ * 0, -ETIMEDOUT, -EOPNOTSUPP for processes of a pid namespace outside ours, -errno.
+ */
+int cs_cgroup_split(const struct cs_cgroup *cgroup, const char *leaf, int64_t deadline_ns);
+
 /* Moves the calling process, of one thread, to the top of the hierarchy that cells are in, so that its cell can be removed. 0 or -errno. */
 int cs_cgroup_leave_cell(const struct cs_cgroup_host *host);
 

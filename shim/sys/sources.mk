@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libcs-sys.a
 libcs_sys_a_SOURCES = \
 	shim/sys/cgroup.c shim/sys/cgroup.h shim/sys/cgroup_int.h \
+	shim/sys/cgroup_below.c \
 	shim/sys/cgroup_counters.c \
 	shim/sys/cgroup_host.c \
 	shim/sys/cgroup_kill.c \
