@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shim/base/fd.h"
+#include "shim/sys/pty.h"
 
 /*
  * The source's pipe is made one of these sizes, the first that the kernel
@@ -16,6 +17,14 @@
  * until it is used; the pages in it are charged to the program that wrote them.
  */
 static const int source_pipe_bytes[] = { 1024 * 1024, 256 * 1024 };
+
+/*
+ * A pseudoterminal has two queues, of which FIONREAD counts the one of 4 KiB;
+ * both together were seen to hold 16.5 KiB, and by their limits (drivers/tty: pty.c, tty_buffer.c)
+ * hold no more than twice that.
+ */
+#define TERMINAL_COUNTED_BYTES (4 * 1024)
+#define TERMINAL_MAX_BYTES (32 * 1024)
 
 static void on_source(struct cs_loop *loop CS_UNUSED, int fd CS_UNUSED, uint32_t events, void *arg)
 {
@@ -36,25 +45,37 @@ static void kick(struct cs_drain *drain)
 	cs_loop_set_timer(drain->loop, drain->kick, 0);
 }
 
-static int prepare_source(int fd, size_t *ret_pipe_bytes, struct cs_err *err)
+/* Returns what the pipe holds. */
+static size_t enlarge_pipe(int fd)
 {
-	struct stat st;
 	int r;
 
-	if (fstat(fd, &st) < 0)
-		return cs_fail(err, CS_IO, errno, "look at the stream's descriptor %d", fd);
-	if (!S_ISFIFO(st.st_mode))
-		return cs_fail(err, CS_INVALID, 0, "the stream's descriptor %d is not a pipe", fd);
-	r = cs_fd_set_nonblock(fd, true);
-	if (r < 0)
-		return cs_fail(err, CS_IO, -r, "make the stream's pipe nonblocking");
 	/* best effort: pipe-max-size, pipe-user-pages-soft and -hard may say no (pipe(7)) */
 	for (size_t i = 0; i < CS_ARRAY_LEN(source_pipe_bytes); i++)
 		if (fcntl(fd, F_GETPIPE_SZ) >= source_pipe_bytes[i] ||
 		    fcntl(fd, F_SETPIPE_SZ, source_pipe_bytes[i]) >= 0)
 			break;
 	r = fcntl(fd, F_GETPIPE_SZ);
-	*ret_pipe_bytes = r > 0 ? (size_t)r : PIPE_BUF;
+	return r > 0 ? (size_t)r : PIPE_BUF;
+}
+
+static int prepare_source(struct cs_drain *drain, struct cs_err *err)
+{
+	int fd = drain->source_fd, r;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return cs_fail(err, CS_IO, errno, "look at the stream's descriptor %d", fd);
+	drain->is_terminal = cs_pty_is_master(fd);
+	if (!S_ISFIFO(st.st_mode) && !drain->is_terminal)
+		return cs_fail(err, CS_INVALID, 0, "the stream's descriptor %d is not a pipe, nor a terminal's master", fd);
+	r = cs_fd_set_nonblock(fd, true);
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "make the stream's descriptor nonblocking");
+	drain->pipe_bytes = drain->is_terminal ? TERMINAL_COUNTED_BYTES : enlarge_pipe(fd);
+	/* without it dropped bytes are read, which is dearer and otherwise the same; splice(2) needs a pipe on one side */
+	if (!drain->is_terminal)
+		drain->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	return 0;
 }
 
@@ -99,11 +120,9 @@ int cs_drain_new(struct cs_loop *loop, int source_fd_consume, struct cs_sink *si
 			       config->burst_bytes ? config->burst_bytes : config->rate_bytes_per_s,
 			       now_ns);
 	}
-	/* without it dropped bytes are read, which is dearer and otherwise the same */
-	drain->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	drain->null_fd = -1;
 
-	if (prepare_source(drain->source_fd, &drain->pipe_bytes, err) < 0 ||
-	    start_watching(drain, err) < 0) {
+	if (prepare_source(drain, err) < 0 || start_watching(drain, err) < 0) {
 		cs_drain_free(drain);
 		return -1;
 	}
@@ -144,14 +163,14 @@ int cs_drain_release_hold(struct cs_drain *drain)
 	return 0;
 }
 
-/* Moves what the pipe holds now to out, and leaves there what does not fit. */
-static int read_into(int fd, struct cs_buf *out)
+/* Moves what the source holds now to out, and leaves there what does not fit. */
+static int read_into(const struct cs_drain *drain, struct cs_buf *out)
 {
-	size_t left = CS_MIN(cs__drain_queued(fd), out->max - out->len);
+	size_t left = CS_MIN(cs__drain_queued(drain), out->max - out->len);
 
 	while (left > 0) {
 		char piece[4096];
-		ssize_t n = read(fd, piece, CS_MIN(sizeof(piece), left));
+		ssize_t n = read(drain->source_fd, piece, CS_MIN(sizeof(piece), left));
 		int r;
 
 		if (n < 0 && errno == EINTR)
@@ -174,7 +193,7 @@ int cs_drain_take_pending(struct cs_drain *drain, struct cs_buf *out)
 	if (!drain->hold)
 		return -EINVAL;
 	if (!drain->hold_reads)
-		return read_into(drain->source_fd, out);
+		return read_into(drain, out);
 	r = cs__drain_remember_words(drain);
 	if (r < 0)
 		return r;
@@ -193,7 +212,10 @@ void cs_drain_stop(struct cs_drain *drain)
 		drain->hold = false;
 		drain->in_flight = (struct cs_drain_piece){ 0 };
 	} else {
-		drain->stop_left = cs__drain_queued(drain->source_fd);
+		drain->stop_left = cs__drain_queued(drain);
+		/* more may be on its way to the queue that is counted */
+		if (drain->is_terminal && drain->stop_left > 0)
+			drain->stop_left = TERMINAL_MAX_BYTES;
 	}
 	kick(drain);
 }

@@ -2,9 +2,9 @@
  * The capped drain: a container's stream → a sink, under a cap, with exact
  * counters, in fixed memory.
  *
- * A drain owns the read end of the container's pipe and watches it on the
- * loop. Memory is a pipe's (splice(2)) or one buffer of 64 KiB, whatever
- * passes; there are no lines. Bytes are *seen* when they leave the source,
+ * A drain owns the read end of the container's pipe, or the master of its
+ * terminal (console.h), and watches it on the loop. Memory is a pipe's
+ * (splice(2)) or one buffer of 64 KiB, whatever passes; there are no lines. Bytes are *seen* when they leave the source,
  * *kept* when the sink took them, *dropped* when they were seen and will not be
  * delivered; seen = kept + dropped + what is in flight, and at DONE nothing is
  * in flight.
@@ -83,9 +83,11 @@ struct cs_drain_counts {
 
 /*
  * source_fd: the read end of a pipe whose description is ours alone (it becomes
- * O_NONBLOCK, and the pipe is made larger where the kernel allows); owned by the drain from here
+ * O_NONBLOCK, and the pipe is made larger where the kernel allows), or such a
+ * pseudoterminal's master: its data is always copied, and its end is when nobody has the other
+ * side open any more (EIO, pty(7)). Owned by the drain from here
  * on, and so is the sink, also on failure. fn may be NULL. Begins to read in
- * the loop's next round. CS_INVALID when source_fd is no pipe, CS_IO.
+ * the loop's next round. CS_INVALID when source_fd is neither, CS_IO.
  */
 int cs_drain_new(struct cs_loop *loop, int source_fd_consume, struct cs_sink *sink_consume,
 		 const struct cs_drain_config *config, cs_drain_fn *fn, void *arg,
@@ -110,7 +112,8 @@ int cs_drain_release_hold(struct cs_drain *drain);
 int cs_drain_take_pending(struct cs_drain *drain, struct cs_buf *out);
 
 /*
- * The writer's side is over for us: reads what is there now, then reads no
+ * The writer's side is over for us: reads what is there now (of a terminal, whose
+ * queues cannot be measured, no more than they hold), then reads no
  * more; what was read is still flushed. DONE follows when flushed. A drain on
  * hold delivers nothing and is done.
  */

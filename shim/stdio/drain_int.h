@@ -23,6 +23,7 @@ struct cs_drain {
 	void *arg;
 
 	int source_fd;               /* -1 after EOF */
+	bool is_terminal;            /* the source is a pseudoterminal's master */
 	int null_fd;                 /* where dropped bytes go; -1: they are read instead */
 	struct cs_source source;     /* EPOLLIN of source_fd, enabled while we want to read */
 	struct cs_source sink_ready; /* EPOLLOUT of the sink, from the first time it was full on */
@@ -81,7 +82,7 @@ void cs__drain_drop_in_flight(struct cs_drain *drain);
 /* On hold: reads all there is, keeps the last CS_DRAIN_BUF_BYTES of it. -errno, or 0 for EOF, or 1. */
 int cs__drain_remember_words(struct cs_drain *drain);
 
-/* Bytes in a pipe now. */
-size_t cs__drain_queued(int fd);
+/* Bytes that can be read of the source now; of a terminal's, at least one when there are any. */
+size_t cs__drain_queued(const struct cs_drain *drain);
 
 #endif

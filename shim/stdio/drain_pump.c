@@ -33,19 +33,38 @@ enum step {
 
 /* --- small facts ----------------------------------------------------------- */
 
-size_t cs__drain_queued(int fd)
+static short poll_source(const struct cs_drain *drain)
+{
+	struct pollfd p = { .fd = drain->source_fd, .events = POLLIN };
+
+	return drain->source_fd >= 0 && poll(&p, 1, 0) > 0 ? p.revents : 0;
+}
+
+size_t cs__drain_queued(const struct cs_drain *drain)
 {
 	int n = 0;
 
-	return fd >= 0 && ioctl(fd, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
+	/* what was written to a terminal waits in a queue before the one that is counted, and poll waits until it is moved on */
+	if (drain->is_terminal && !(poll_source(drain) & POLLIN))
+		return 0;
+	return drain->source_fd >= 0 && ioctl(drain->source_fd, FIONREAD, &n) == 0 && n > 0 ? (size_t)n : 0;
 }
 
-/* All write ends are closed and everything is read (pipe(7), poll(2)). */
-static bool source_has_ended(int fd)
+static bool looks_ended(const struct cs_drain *drain)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	short events = poll_source(drain);
 
-	return poll(&p, 1, 0) > 0 && !(p.revents & POLLIN) && p.revents & (POLLHUP | POLLERR);
+	return !(events & POLLIN) && events & (POLLHUP | POLLERR);
+}
+
+/*
+ * All write ends are closed and everything is read (pipe(7), pty(7), poll(2)).
+ * The kernel looks for data first and for writers then: only a second look,
+ * when no writer is left, tells that the last one wrote nothing in between.
+ */
+static bool source_has_ended(const struct cs_drain *drain)
+{
+	return looks_ended(drain) && looks_ended(drain);
 }
 
 /* Nothing that is read from here on goes to the sink, so a full one need not be waited for. */
@@ -249,7 +268,7 @@ static enum step deliver_copy(struct cs_drain *drain, size_t len, int64_t now_ns
 /* Looks at what the source holds, and decides where the next piece goes. */
 static enum step step(struct cs_drain *drain, bool hung_up)
 {
-	size_t queued = cs__drain_queued(drain->source_fd);
+	size_t queued = cs__drain_queued(drain);
 	int64_t now_ns;
 	size_t len, n;
 	enum step result;
@@ -258,7 +277,7 @@ static enum step step(struct cs_drain *drain, bool hung_up)
 		queued = CS_MIN(queued, drain->stop_left);
 	if (queued == 0) {
 		drain->stop_left = 0; /* whoever else read it, it is not there */
-		if ((hung_up || drain->stopping) && source_has_ended(drain->source_fd)) {
+		if ((hung_up || drain->stopping) && source_has_ended(drain)) {
 			drain->eof = true;
 			raise_event(drain, CS_DRAIN_EOF);
 		}
@@ -285,7 +304,7 @@ static enum step step(struct cs_drain *drain, bool hung_up)
 		if (len == 0)
 			return discard(drain, queued, now_ns, &n);
 	}
-	if (!drain->cost && len >= SPLICE_MIN_BYTES && cs__sink_can_splice(drain->sink))
+	if (!drain->cost && !drain->is_terminal && len >= SPLICE_MIN_BYTES && cs__sink_can_splice(drain->sink))
 		return deliver_splice(drain, len, now_ns);
 	return deliver_copy(drain, len, now_ns);
 }
@@ -396,7 +415,7 @@ static void report(struct cs_drain *drain)
 int cs__drain_remember_words(struct cs_drain *drain)
 {
 	struct cs_drain_piece *words = &drain->in_flight;
-	size_t left = cs__drain_queued(drain->source_fd);
+	size_t left = cs__drain_queued(drain);
 
 	/* no more than there was at first: this must end, whatever the writer does */
 	do {

@@ -11,6 +11,7 @@
 #include "shim/base/fd.h"
 #include "shim/stdio/own.h"
 #include "shim/stdio/sink_int.h"
+#include "shim/sys/pty.h"
 
 #define FEED_BUF_BYTES (16 * 1024)
 #define SPLICE_BYTES (64 * 1024)
@@ -20,8 +21,9 @@
 enum step {
 	STEP_MORE, /* something moved */
 	STEP_DRY,  /* the caller has nothing now */
-	STEP_FULL, /* the container's pipe has no room now */
-	STEP_END,
+	STEP_FULL, /* the container's side has no room now */
+	STEP_END,  /* the caller will have nothing more */
+	STEP_GONE, /* the container's side takes nothing more */
 };
 
 struct cs_feed {
@@ -29,6 +31,12 @@ struct cs_feed {
 	int from_fd, to_fd; /* both ours; -1 at the end */
 	struct cs_source from, to;
 	bool polls; /* from_fd can be waited for */
+
+	/* to_fd is a pseudoterminal's master, where an end has to be typed: see type_end */
+	bool to_terminal;
+	bool types_end;
+	bool in_line; /* what went there does not end with a newline */
+	bool ended;   /* what is in buf is the last of it */
 
 	/* Reads into buf: bytes, 0 for the end, -errno. NULL: splice. */
 	ssize_t (*read)(struct cs_feed *feed);
@@ -90,8 +98,9 @@ static enum step step_write(struct cs_feed *feed)
 	ssize_t n = write(feed->to_fd, feed->buf + feed->off, feed->len - feed->off);
 
 	if (n < 0 && errno != EINTR)
-		return errno == EAGAIN ? STEP_FULL : STEP_END;
+		return errno == EAGAIN ? STEP_FULL : STEP_GONE;
 	if (n > 0) {
+		feed->in_line = feed->buf[feed->off + (size_t)n - 1] != '\n';
 		feed->fed_bytes += (uint64_t)n;
 		feed->off += (size_t)n;
 	}
@@ -106,6 +115,8 @@ static enum step step(struct cs_feed *feed)
 
 	if (feed->off < feed->len)
 		return step_write(feed);
+	if (feed->ended)
+		return STEP_GONE;
 	if (!feed->read)
 		return step_splice(feed);
 	n = feed->read(feed);
@@ -117,6 +128,25 @@ static enum step step(struct cs_feed *feed)
 		return STEP_END;
 	feed->len = (size_t)n;
 	return STEP_MORE;
+}
+
+/*
+ * A terminal knows no end of input, but a character for it: at the start of a
+ * line the reader gets 0 bytes for it, elsewhere what stands in the line so
+ * far, and 0 for a second one (termios(3), VEOF). False where there is none to type.
+ */
+static bool type_end(struct cs_feed *feed)
+{
+	char eof = feed->types_end ? cs_pty_eof_char(feed->to_fd) : '\0';
+
+	if (eof == '\0')
+		return false;
+	cs_loop_remove(feed->loop, &feed->from);
+	feed->polls = false;
+	feed->ended = true;
+	feed->buf[0] = feed->buf[1] = eof;
+	feed->len = feed->in_line ? 2 : 1;
+	return true;
 }
 
 static void finish(struct cs_feed *feed)
@@ -144,9 +174,12 @@ static void pump(struct cs_feed *feed)
 {
 	enum step result = STEP_MORE;
 
-	for (int i = 0; i < STEPS_A_CALL && result == STEP_MORE; i++)
+	for (int i = 0; i < STEPS_A_CALL && result == STEP_MORE; i++) {
 		result = step(feed);
-	if (result == STEP_END || watch(feed, result == STEP_FULL || feed->off < feed->len) < 0)
+		if (result == STEP_END)
+			result = type_end(feed) ? STEP_MORE : STEP_GONE;
+	}
+	if (result == STEP_GONE || watch(feed, result == STEP_FULL || feed->off < feed->len) < 0)
 		finish(feed);
 }
 
@@ -160,8 +193,9 @@ static void on_to(struct cs_loop *loop CS_UNUSED, int fd CS_UNUSED, uint32_t eve
 {
 	struct cs_feed *feed = arg;
 
-	if (events & EPOLLERR)
-		finish(feed); /* nobody reads any more (poll(2)) */
+	/* nobody reads any more (poll(2)); of a terminal, nobody has it open */
+	if (events & (EPOLLERR | EPOLLHUP))
+		finish(feed);
 	else
 		pump(feed);
 }
@@ -178,7 +212,7 @@ static int open_from(struct cs_feed *feed, int from_fd)
 		return -errno;
 	feed->read = read_when_ready;
 	if (S_ISFIFO(st.st_mode)) {
-		feed->read = NULL;
+		feed->read = feed->to_terminal ? read_when_ready : NULL;
 	} else if (S_ISSOCK(st.st_mode)) {
 		feed->read = read_socket;
 	} else if (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISDIR(st.st_mode)) {
@@ -220,6 +254,9 @@ int cs_feed_new(struct cs_loop *loop, int from_fd, int to_fd_consume, struct cs_
 	feed->loop = loop;
 	feed->from_fd = -1;
 	feed->to_fd = to_fd_consume;
+	feed->to_terminal = cs_pty_is_master(to_fd_consume);
+	/* whoever sits at a terminal types it himself */
+	feed->types_end = feed->to_terminal && !isatty(from_fd);
 
 	r = cs_fd_set_nonblock(feed->to_fd, true);
 	if (r == 0)

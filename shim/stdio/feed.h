@@ -10,6 +10,11 @@
  *   file         read when the container's pipe has room (epoll(7) knows no
  *                regular files); so are /dev/null and other devices without poll
  *
+ * The container's side may also be the master of its terminal: what is fed is
+ * typed there then. A terminal has no end; that of a caller's file or pipe is typed as the
+ * terminal's VEOF character, usually ^D, which a program that reads lines takes for
+ * one end. A caller's terminal (in raw mode) passes on what is typed, ^D as well.
+ *
  * When the container closes its stdin, the feed stops and says nothing: a
  * program need not read what it is given. A read error is the end of input.
  *
@@ -30,7 +35,8 @@ struct cs_feed; /* opaque */
 
 /*
  * Starts with the loop's next round. from_fd is borrowed during the call only;
- * to_fd, the write end of a pipe whose description is ours alone (it becomes
+ * to_fd, the write end of a pipe, or a pseudoterminal's master, whose
+ * description is ours alone (it becomes
  * O_NONBLOCK), is consumed, also on failure. CS_IO.
  */
 int cs_feed_new(struct cs_loop *loop, int from_fd, int to_fd_consume, struct cs_feed **ret,

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libcs-stdio.a
 libcs_stdio_a_SOURCES = \
 	shim/stdio/bucket.c shim/stdio/bucket.h \
+	shim/stdio/console.c shim/stdio/console.h \
 	shim/stdio/drain.c shim/stdio/drain.h shim/stdio/drain_int.h \
 	shim/stdio/drain_pump.c \
 	shim/stdio/drain_watch.c \

@@ -14,6 +14,8 @@ libcs_sys_a_SOURCES = \
 	shim/sys/path.c shim/sys/path.h \
 	shim/sys/path_remove.c \
 	shim/sys/pidref.c shim/sys/pidref.h \
+	shim/sys/pty.c shim/sys/pty.h \
+	shim/sys/ptysock.c shim/sys/ptysock.h \
 	shim/sys/reaper.c shim/sys/reaper.h \
 	shim/sys/sandbox.c shim/sys/sandbox.h \
 	shim/sys/signals.c shim/sys/signals.h \

@@ -6,7 +6,7 @@
 
 #include "shim/base/fd.h"
 
-static void on_event(struct cs_drain *drain, enum cs_drain_event event, int errnum, void *arg)
+void plumbing_on_event(struct cs_drain *drain, enum cs_drain_event event, int errnum, void *arg)
 {
 	struct plumbing *p = arg;
 
@@ -30,7 +30,7 @@ void plumbing_init_sink(struct plumbing *p, struct cs_sink *sink,
 	ck_assert_int_eq(cs_fd_pipe(source, 0), 0);
 	p->program = source[1];
 	ck_assert_int_eq(cs_fd_set_nonblock(p->program, true), 0);
-	ck_ok(cs_drain_new(p->loop, source[0], sink, config, on_event, p, &p->drain, &err), err);
+	ck_ok(cs_drain_new(p->loop, source[0], sink, config, plumbing_on_event, p, &p->drain, &err), err);
 }
 
 void plumbing_init(struct plumbing *p, int sink_fd, const struct cs_drain_config *config)

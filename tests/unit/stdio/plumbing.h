@@ -19,6 +19,9 @@ struct plumbing {
 	bool free_on_done;
 };
 
+/* The callback of the drain, which counts: for a test that makes it by itself. */
+cs_drain_fn plumbing_on_event;
+
 /* sink_fd: a descriptor for the sink, or -1 for a pipe to `reader`. */
 void plumbing_init(struct plumbing *p, int sink_fd, const struct cs_drain_config *config);
 /* The same around a sink of any kind. */

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 cs_unit_suite suite_bucket;
+cs_unit_suite suite_console;
 cs_unit_suite suite_drain;
 cs_unit_suite suite_drain_end;
 cs_unit_suite suite_drain_random;
@@ -12,7 +13,7 @@ cs_unit_suite suite_sink;
 int main(void)
 {
 	static cs_unit_suite *const suites[] = {
-		suite_bucket,       suite_drain, suite_drain_end,
+		suite_bucket,       suite_console, suite_drain, suite_drain_end,
 		suite_drain_random, suite_feed,  suite_sink,
 	};
 

@@ -9,6 +9,8 @@ tests_unit_sys_run_SOURCES = $(UNIT_COMMON) tests/unit/sys/run.c \
 	tests/unit/sys/test_mountinfo.c \
 	tests/unit/sys/test_path.c \
 	tests/unit/sys/test_pidref.c \
+	tests/unit/sys/test_pty.c \
+	tests/unit/sys/test_ptysock.c \
 	tests/unit/sys/test_reaper.c \
 	tests/unit/sys/test_sandbox.c \
 	tests/unit/sys/test_signals.c \
