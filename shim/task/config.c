@@ -271,7 +271,7 @@ static const struct cs_opt_set *pass_over(const struct cs_opt_set *more, struct 
 }
 
 static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more, const struct cs_config *config,
-		    const char *policy, struct cs_settings_tree *tree, int *ret_operand,
+		    const char *policy, const char *without, struct cs_settings_tree *tree, int *ret_operand,
 		    struct cs_err *err)
 {
 	struct cs_opt_set set = cs_settings_set(tree), seen[MORE_MAX];
@@ -279,7 +279,7 @@ static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more,
 	set.more = pass_over(more, seen);
 	if (!policy)
 		policy = cs_json_string(cs_json_member(config->file, "policy"));
-	if (apply_policy(config, policy ? policy : "strict", tree, 0, err) < 0)
+	if (apply_policy(config, policy ? policy : without, tree, 0, err) < 0)
 		return -1;
 	if (config->file && put_object(tree, config->file, file_keys, CS_ORIGIN_FILE, err) < 0)
 		return cs_wrap(err, "%s", config->path);
@@ -293,6 +293,13 @@ static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more,
 int cs_config_load(int argc, char *const argv[], unsigned scope, const struct cs_opt_set *more,
 		   struct cs_config *ret_config, struct cs_settings_tree *ret_tree, int *ret_operand,
 		   struct cs_err *err)
+{
+	return cs_config_load_for("strict", argc, argv, scope, more, ret_config, ret_tree, ret_operand, err);
+}
+
+int cs_config_load_for(const char *without, int argc, char *const argv[], unsigned scope,
+		       const struct cs_opt_set *more, struct cs_config *ret_config,
+		       struct cs_settings_tree *ret_tree, int *ret_operand, struct cs_err *err)
 {
 	cs_autofree char *path = NULL, *policy = NULL;
 	bool given;
@@ -309,7 +316,7 @@ int cs_config_load(int argc, char *const argv[], unsigned scope, const struct cs
 		return -1;
 	}
 	ret_tree->scope = scope;
-	if (lay_over(argc, argv, more, ret_config, policy, ret_tree, ret_operand, err) < 0) {
+	if (lay_over(argc, argv, more, ret_config, policy, without, ret_tree, ret_operand, err) < 0) {
 		cs_settings_release(ret_tree);
 		cs_config_release(ret_config);
 		return -1;

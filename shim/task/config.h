@@ -38,6 +38,11 @@ int cs_config_load(int argc, char *const argv[], unsigned scope, const struct cs
 		   struct cs_config *ret_config, struct cs_settings_tree *ret_tree, int *ret_operand,
 		   struct cs_err *err);
 
+/* The same for a face whose policy, when neither flag nor file names one, is not "strict" but `policy`. */
+int cs_config_load_for(const char *policy, int argc, char *const argv[], unsigned scope,
+		       const struct cs_opt_set *more, struct cs_config *ret_config,
+		       struct cs_settings_tree *ret_tree, int *ret_operand, struct cs_err *err);
+
 /* An engine that the file defines under "runtimes"; all borrowed from config, NULL where absent. */
 struct cs_runtime_def {
 	const char *path;

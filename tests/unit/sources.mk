@@ -15,4 +15,5 @@ include tests/unit/stdio/sources.mk
 include tests/unit/engine/sources.mk
 include tests/unit/files/sources.mk
 include tests/unit/task/sources.mk
+include tests/unit/oci/sources.mk
 endif
