@@ -1,160 +1,13 @@
 /* caisson run: one bounded job, from flags to exit code. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "shim/base/clock.h"
-#include "shim/base/fd.h"
-#include "shim/base/file.h"
-#include "shim/base/log.h"
 #include "shim/cli/cmd.h"
+#include "shim/cli/outcome.h"
 #include "shim/sys/signals.h"
 #include "shim/task/config.h"
 #include "shim/task/job.h"
 
-#define RECORD_MAX (64 << 20)
 #define TEXT_MAX (256 * 1024)
-
-/* --- the record's way out -------------------------------------------------------- */
-
-/*
- * Writes to a descriptor that may be a pipe whose reader is slow or stuck: in
- * pieces that POLLOUT promises room for (pipe(7), PIPE_BUF), until nothing is
- * taken for stall_ns.
- */
-static int write_patiently(int fd, const char *data, size_t len, int64_t stall_ns)
-{
-	while (len > 0) {
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
-		int n = poll(&p, 1, stall_ns >= CS_NSEC_PER_SEC * 3600 ? -1 : (int)(stall_ns / CS_NSEC_PER_MSEC));
-		ssize_t written;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ETIMEDOUT;
-		written = write(fd, data, CS_MIN(len, (size_t)PIPE_BUF));
-		if (written < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
-		if (written > 0) {
-			data += written;
-			len -= (size_t)written;
-		}
-	}
-	return 0;
-}
-
-/*
- * Where --result goes, found before anything is run: what cannot be written
- * shall not cost a run to learn, and a directory that is open stays the one
- * that was meant, whatever is mounted or moved meanwhile.
- */
-struct target {
-	int fd;     /* of fd:N, not ours; else -1 */
-	int dir_fd; /* of FILE, ours; else -1 */
-	const char *name;
-};
-#define TARGET_INIT { .fd = -1, .dir_fd = -1 }
-
-static int open_target_fd(const char *result, struct target *ret, struct cs_err *err)
-{
-	uint32_t fd;
-	int flags;
-
-	if (cs_parse_u32(result + 3, &fd) < 0 || fd > INT32_MAX)
-		return cs_fail(err, CS_INVALID, 0, "--result: '%.64s' is no fd:N", result);
-	flags = fcntl((int)fd, F_GETFL);
-	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-		return cs_fail(err, CS_INVALID, 0, "--result: descriptor %u is not open for writing", fd);
-	ret->fd = (int)fd;
-	return 0;
-}
-
-static int open_target_file(const char *result, struct target *ret, struct cs_err *err)
-{
-	const char *slash = strrchr(result, '/');
-	cs_autofree char *dir = slash ? strndup(result, (size_t)CS_MAX(slash - result, 1)) : strdup(".");
-	cs_autofd int dir_fd = -1;
-	struct stat st;
-
-	ret->name = slash ? slash + 1 : result;
-	if (!dir)
-		return cs_fail(err, CS_LIMIT, ENOMEM, "--result");
-	if (ret->name[0] == '\0')
-		return cs_fail(err, CS_INVALID, 0, "--result: '%s' names no file", result);
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0 || fstat(dir_fd, &st) < 0)
-		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--result: directory '%s'", dir);
-	if (st.st_nlink == 0)
-		return cs_fail(err, CS_NOT_FOUND, 0, "--result: directory '%s' has been removed", dir);
-	if (faccessat(dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "--result: directory '%s'", dir);
-	/* the record takes the name over in one step: nobody means that of /dev/null or /dev/stderr */
-	if (fstatat(dir_fd, ret->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
-		return cs_fail(err, CS_INVALID, 0, "--result: '%s' is there and no regular file: give a file, or open it yourself and give fd:N",
-			       result);
-	ret->dir_fd = cs_take_fd(&dir_fd);
-	return 0;
-}
-
-static int open_target(const char *result, struct target *ret, struct cs_err *err)
-{
-	if (!result)
-		return 0;
-	if (strncmp(result, "fd:", 3) == 0)
-		return open_target_fd(result, ret, err);
-	return open_target_file(result, ret, err);
-}
-
-static int write_record(const struct cs_settings *s, const struct target *target, const struct cs_result *result,
-			struct cs_err *err)
-{
-	cs_autojson struct cs_json *record = NULL;
-	cs_auto(buf) text = CS_BUF_INIT(RECORD_MAX);
-	int r = 0;
-
-	if (s->format != CS_FORMAT_JSON && !s->result)
-		return 0;
-	if (cs_result_json(result, &record, err) < 0 ||
-	    cs_json_write(record, CS_JSON_COMPACT, &text, err) < 0)
-		return -1;
-	cs_buf_addc(&text, '\n');
-	if (text.failed)
-		return cs_fail(err, CS_LIMIT, 0, "result record: it does not fit into memory");
-	if (target->fd >= 0)
-		r = write_patiently(target->fd, text.data, text.len, s->flush_timeout_ns);
-	else if (target->dir_fd >= 0)
-		r = cs_file_write_atomic(target->dir_fd, target->name, text.data, text.len, 0644, false);
-	if (r < 0)
-		return cs_fail(err, CS_IO, -r, "--result '%s'", s->result);
-	if (s->format == CS_FORMAT_JSON)
-		r = write_patiently(STDOUT_FILENO, text.data, text.len, s->flush_timeout_ns);
-	return r < 0 ? cs_fail(err, CS_IO, -r, "result record to stdout") : 0;
-}
-
-/* --- a person's view ----------------------------------------------------------------- */
-
-static void report(const struct cs_settings *s, const struct cs_result *result)
-{
-	cs_auto(buf) sentence = CS_BUF_INIT(4096);
-	bool people = s->format == CS_FORMAT_TEXT && !s->quiet;
-
-	cs_result_sentence(result, &sentence);
-	if (result->error[0] && strstr(result->error, result->engine_message))
-		cs_log_error("%s", result->error);
-	else if (result->error[0])
-		cs_log_error("%s: %s says: %s", result->error, result->engine_name, result->engine_message);
-	else if (sentence.len > 0 && people)
-		cs_log_error("%s", sentence.data);
-	for (size_t i = 0; people && i < result->warnings.n; i++)
-		cs_log_warn("%s", result->warnings.v[i]);
-	for (size_t i = 0; i < result->leftovers.n; i++)
-		cs_log_warn("left behind, 'caisson gc' tries again: %s", result->leftovers.v[i]);
-}
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
@@ -172,20 +25,20 @@ static int run_job(struct cs_settings_tree *tree, const struct cs_config *config
 	struct cs_settings *s = &tree->values;
 	cs_auto(strv) command = CS_STRV_INIT;
 	struct cs_job_plan plan = { .settings = s, .config = config, .args = &command };
-	struct target target = TARGET_INIT;
+	struct cs_outcome_target target = CS_OUTCOME_TARGET_INIT;
 	struct cs_result result;
 	int r;
 
 	if (cs_strv_add_all(&command, (const char *const *)args) < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
-	if (open_target(s->result, &target, err) < 0)
+	if (cs_outcome_open(s->result, &target, err) < 0)
 		return -1;
 	cs_result_init(&result);
 	cs_job_run(&plan, &result);
-	report(s, &result);
+	cs_outcome_report(s, &result);
 	*ret_code = cs_result_outward(&result);
-	r = write_record(s, &target, &result, err);
-	cs_close_fd(&target.dir_fd);
+	r = cs_outcome_write(s, &target, &result, err);
+	cs_outcome_close(&target);
 	cs_result_release(&result);
 	return r;
 }

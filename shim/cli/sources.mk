@@ -9,5 +9,6 @@ caisson_SOURCES = \
 	shim/cli/cmd_run.c \
 	shim/cli/cmds.c \
 	shim/cli/frame.c \
-	shim/cli/main.c
+	shim/cli/main.c \
+	shim/cli/outcome.c shim/cli/outcome.h
 caisson_LDADD = $(LIBS_TASK)

@@ -40,7 +40,7 @@ int cs_job_find_engine(const struct cs_settings *settings, const struct cs_confi
 }
 
 /* The limits as they were asked for, so that every record has them, also that of a run that never started. */
-static void note_limits(const struct cs_settings *s, struct cs_result *result)
+void cs__job_note_limits(const struct cs_settings *s, struct cs_result *result)
 {
 	const uint64_t asked[] = {
 		[CS_LIMIT_MEMORY] = s->memory_bytes,
@@ -71,13 +71,13 @@ static void lose_sight(struct job *job, int errnum)
 }
 
 /* The program runs until its init is reaped or a decision has killed it. */
-static void live(struct job *job)
+void cs__job_live(struct job *job)
 {
 	int r;
 
 	while (!job->init_gone && !job->interrupted) {
 		if (job->verdict.stop_pending)
-			cs__job_send_stop(job);
+			job->ways->send_stop(job);
 		else if (cs_ctl_work(job->ctl))
 			continue;
 		else if ((r = cs_loop_turn(job->loop, CS_NEVER)) < 0)
@@ -85,7 +85,7 @@ static void live(struct job *job)
 	}
 }
 
-static void release(struct job *job)
+void cs__job_release(struct job *job)
 {
 	cs__job_unwatch(job);
 	cs_ctl_free(job->ctl);
@@ -107,29 +107,26 @@ static void release(struct job *job)
 	cs_loop_free(job->loop);
 }
 
+const struct job_ways cs__job_run_ways = {
+	.send_stop = cs__job_send_stop,
+	.undo = cs__job_undo_run,
+};
+
 void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result)
 {
-	struct job job = {
-		.plan = plan,
-		.s = plan->settings,
-		.result = result,
-		.record = CS_RECORD_INIT,
-		.guardian = CS_GUARDIAN_INIT,
-		.guardian_procs_fd = -1,
-		.cell_procs_fd = -1,
-		.namespace_fd = -1,
-		.init = CS_PIDREF_INIT,
-		.parent = CS_PIDREF_INIT,
-		.oom_fd = -1,
-	};
+	struct job job = JOB_INIT;
 
+	job.ways = &cs__job_run_ways;
+	job.plan = plan;
+	job.s = plan->settings;
+	job.result = result;
 	result->began_ns = cs_clock_now_ns();
-	note_limits(plan->settings, result);
+	cs__job_note_limits(plan->settings, result);
 	/* what the run's user has to pass through must not hang on a strict umask, neither ours nor the engine's */
 	job.callers_umask = umask(022);
 	if (cs__job_setup(&job) == 0 && cs__job_create(&job) == 0 && cs__job_start(&job) == 0)
-		live(&job);
+		cs__job_live(&job);
 	cs__job_end(&job);
-	release(&job);
+	cs__job_release(&job);
 	umask(job.callers_umask);
 }

@@ -24,6 +24,8 @@ static void kill_rest(struct job *job)
 {
 	int64_t deadline = cs_clock_deadline_ns(KILL_NS);
 
+	if (job->ways->kill_rest)
+		job->ways->kill_rest(job);
 	if (job->cgroup)
 		cs_cgroup_kill(job->cgroup, deadline);
 	if (job->init.fd >= 0 && !job->init_reaped) {
@@ -70,6 +72,10 @@ static enum known program_status(struct job *job, int *ret_status)
 	*ret_status = job->raw_status;
 	if (!job->engine.kind->status_is_shell_code)
 		return KNOWN;
+	if (job->told) {
+		*ret_status = job->told_status;
+		return KNOWN;
+	}
 	if (job->trace) {
 		cs_trace_pump(job->trace);
 		if (cs_trace_init_status(job->trace, job->result->id, ret_status) == 0)
@@ -156,7 +162,7 @@ static void conclude(struct job *job)
 
 /* --- undoing ---------------------------------------------------------------------------------- */
 
-static void undo(struct job *job)
+void cs__job_undo_run(struct job *job)
 {
 	if (job->record.runs_fd < 0)
 		return;
@@ -196,6 +202,7 @@ static void finish_streams(struct job *job)
 		return;
 	if (job->started)
 		cs_streams_finish(job->streams, job->s->drain_timeout_ns, job->s->flush_timeout_ns, &r->stdio_held);
+	r->stdio_held |= job->held;
 	read_stream(job->streams, CS_STREAM_OUT, &r->stdout_stream, &r->warnings, capture);
 	read_stream(job->streams, CS_STREAM_ERR, &r->stderr_stream, &r->warnings, capture);
 }
@@ -215,7 +222,7 @@ void cs__job_end(struct job *job)
 	cs__job_unwatch_container(job);
 	read_usage(job);
 	conclude(job);
-	undo(job);
+	job->ways->undo(job);
 	swept = cs_reaper_sweep(NULL, 0);
 	if (swept > 0)
 		cs_log_debug("%d orphans of the engine reaped", swept);

@@ -2,6 +2,10 @@
  * Between job.c (the walk), job_setup.c (what a run stands on), job_start.c
  * (create, verify, start), job_watch.c (what happens while it lives),
  * job_ctl.c (what others ask of it) and job_end.c (how it ended, and clean-up).
+ *
+ * An exec is a job too (exec.c): a process of a live session in place of a
+ * container's init, a group below the session's in place of its own. Where
+ * the two part is struct job_ways.
  */
 #ifndef CS_TASK_JOB_INT_H
 #define CS_TASK_JOB_INT_H
@@ -40,8 +44,17 @@ struct job_verdict {
 	bool stop_pending;  /* … and is still to be sent, outside of the loop: an engine may have to do it */
 };
 
+struct job;
+
+struct job_ways {
+	void (*send_stop)(struct job *job); /* the stop signal, from outside the loop */
+	void (*kill_rest)(struct job *job); /* before the end is looked at: whatever no cgroup of the job's own holds; NULL: nothing */
+	void (*undo)(struct job *job);      /* all that was made, cgroup included */
+};
+
 struct job {
-	const struct cs_job_plan *plan;
+	const struct job_ways *ways;
+	const struct cs_job_plan *plan; /* NULL for an exec */
 	const struct cs_settings *s;
 	struct cs_result *result;
 
@@ -68,6 +81,9 @@ struct job {
 	bool init_gone;   /* dead: its status may still be out of reach */
 	bool init_reaped; /* raw_status is its status */
 	int raw_status;
+	bool told;        /* told_status is the program's raw status, and raw_status that of what stands for it */
+	int told_status;
+	bool held;        /* others held its streams when init had ended, and were killed */
 	struct cs_cgroup_usage base_usage; /* just before start */
 	int64_t start_ns;
 
@@ -84,11 +100,26 @@ struct job {
 /* A start failure of that kind, from err; the first one stays. */
 void cs__job_fail(struct job *job, enum cs_start_kind kind, const struct cs_err *err);
 
+/* job.c */
+extern const struct job_ways cs__job_run_ways;
+#define JOB_INIT { .record = CS_RECORD_INIT, .guardian = CS_GUARDIAN_INIT, .guardian_procs_fd = -1, .cell_procs_fd = -1, \
+		   .namespace_fd = -1, .init = CS_PIDREF_INIT, .parent = CS_PIDREF_INIT, .oom_fd = -1 }
+void cs__job_note_limits(const struct cs_settings *settings, struct cs_result *result); /* as they were asked for */
+void cs__job_live(struct job *job);    /* until its init has ended or a decision ended it */
+void cs__job_release(struct job *job);
+
 /* job_setup.c: engine, record, guardian, namespace, bundle. -1 when the run cannot go on. */
 int cs__job_setup(struct job *job);
+int cs__job_make_loop(struct job *job, struct cs_err *err);  /* and subreaper, signals, parent */
+int cs__job_find_cgroups(struct job *job, struct cs_err *err);
+int cs__job_make_sinks(struct job *job, struct cs_err *err); /* while paths still mean what the caller means */
+int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err); /* of job->spec's user; hold: see cs_streams_plan */
 
 /* job_start.c */
 struct cs_engine_args cs__job_engine_args(const struct job *job); /* what all verbs of the run have in common */
+int cs__job_hold_init(struct job *job, const char *verb, struct cs_err *err); /* from the pid file that the engine's verb left */
+int cs__job_fail_call(struct job *job, const struct cs_err *err); /* with the engine's own words; -1 */
+int cs__job_start_limits(struct job *job, struct cs_err *err);
 int cs__job_create(struct job *job);
 int cs__job_start(struct job *job);
 void cs__job_arm_guardian(struct job *job); /* from start on: the wall limit, should we be stopped or stuck */
@@ -108,6 +139,7 @@ int cs__job_watch_guardian(struct job *job);
 int cs__job_serve(struct job *job, struct cs_err *err); /* once the record is made */
 
 /* job_end.c */
+void cs__job_undo_run(struct job *job);
 void cs__job_end(struct job *job);
 
 #endif

@@ -57,7 +57,7 @@ static int find_engine(struct job *job, struct cs_err *err)
 	return 0;
 }
 
-static int find_cgroups(struct job *job, struct cs_err *err)
+int cs__job_find_cgroups(struct job *job, struct cs_err *err)
 {
 	if (cs_cgroup_host_read(&job->host, err) < 0)
 		return -1;
@@ -334,7 +334,7 @@ static int make_sink(const struct job *job, enum cs_stream which, struct cs_sink
 }
 
 /* Before the run's file system covers the state directory: a file may lie there, and paths mean what the caller means. */
-static int make_sinks(struct job *job, struct cs_err *err)
+int cs__job_make_sinks(struct job *job, struct cs_err *err)
 {
 	for (size_t i = 0; i < CS_STREAMS; i++)
 		if (make_sink(job, (enum cs_stream)i, &job->sinks[i], err) < 0)
@@ -342,11 +342,12 @@ static int make_sinks(struct job *job, struct cs_err *err)
 	return 0;
 }
 
-static int make_streams(struct job *job, struct cs_err *err)
+int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err)
 {
 	const struct cs_settings *s = job->s;
 	struct cs_streams_plan plan = {
 		.interactive = s->interactive,
+		.hold = hold,
 		.watch_readers = s->on_sink_gone == CS_SINK_GONE_CANCEL && !(s->stdout_file && s->stderr_file),
 		.mark_cap = s->on_output_limit == CS_AT_OUTPUT_DISCARD && s->format == CS_FORMAT_TEXT,
 		.mark_rate = s->format == CS_FORMAT_TEXT,
@@ -369,7 +370,7 @@ static int make_streams(struct job *job, struct cs_err *err)
 
 /* --- the walk ------------------------------------------------------------------------- */
 
-static int make_loop(struct job *job, struct cs_err *err)
+int cs__job_make_loop(struct job *job, struct cs_err *err)
 {
 	int r;
 
@@ -396,7 +397,7 @@ int cs__job_setup(struct job *job)
 	enum cs_start_kind kind = CS_START_SETUP;
 	int r;
 
-	if (choose_id(job, &err) < 0 || make_loop(job, &err) < 0)
+	if (choose_id(job, &err) < 0 || cs__job_make_loop(job, &err) < 0)
 		goto failed;
 	kind = CS_START_USAGE;
 	if (find_engine(job, &err) < 0)
@@ -404,11 +405,11 @@ int cs__job_setup(struct job *job)
 	name_places(job);
 	kind = CS_START_SETUP;
 	/* the guardian before all that it guards: the record too outlives us */
-	if (find_cgroups(job, &err) < 0 || open_record(job, &err) < 0 || make_guardian(job, &err) < 0 ||
+	if (cs__job_find_cgroups(job, &err) < 0 || open_record(job, &err) < 0 || make_guardian(job, &err) < 0 ||
 	    make_record(job, &err) < 0 || cs__job_serve(job, &err) < 0)
 		goto failed;
 	kind = CS_START_USAGE;
-	if (make_sinks(job, &err) < 0)
+	if (cs__job_make_sinks(job, &err) < 0)
 		goto failed;
 	kind = CS_START_SETUP;
 	if (make_namespace(job, &err) < 0)
@@ -421,7 +422,7 @@ int cs__job_setup(struct job *job)
 		r = make_trace(job, &err);
 	if (r < 0)
 		goto failed;
-	if (make_streams(job, &err) < 0)
+	if (cs__job_make_streams(job, false, &err) < 0)
 		goto failed;
 	return 0;
 failed:

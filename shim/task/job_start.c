@@ -62,7 +62,7 @@ static enum cs_start_kind kind_of(const struct job *job, const struct cs_err *er
 	return CS_START_ENGINE;
 }
 
-static int fail_call(struct job *job, const struct cs_err *err)
+int cs__job_fail_call(struct job *job, const struct cs_err *err)
 {
 	keep_engine_message(job);
 	cs__job_fail(job, kind_of(job, err), err);
@@ -90,18 +90,18 @@ static int call_create(struct job *job, struct cs_err *err)
 	return cs_engine_call(job->loop, &call, NULL, err);
 }
 
-static int read_pid(const struct job *job, pid_t *ret, struct cs_err *err)
+static int read_pid(const struct job *job, const char *verb, pid_t *ret, struct cs_err *err)
 {
 	cs_auto(buf) text = CS_BUF_INIT(64);
 	int r = cs_file_read(AT_FDCWD, job->places.pid_file, &text);
 	int64_t pid;
 
 	if (r < 0)
-		return cs_fail(err, CS_ENGINE, -r, "%s create left no pid file", job->engine.kind->name);
+		return cs_fail(err, CS_ENGINE, -r, "%s %s left no pid file", job->engine.kind->name, verb);
 	while (text.len > 0 && strchr(" \n\r\t", text.data[text.len - 1]))
 		text.data[--text.len] = '\0';
 	if (text.len == 0 || cs_parse_i64(text.data, &pid) < 0 || pid < 2 || pid > INT32_MAX)
-		return cs_fail(err, CS_ENGINE, 0, "%s create left a pid file that holds no pid", job->engine.kind->name);
+		return cs_fail(err, CS_ENGINE, 0, "%s %s left a pid file that holds no pid", job->engine.kind->name, verb);
 	*ret = (pid_t)pid;
 	return 0;
 }
@@ -110,17 +110,17 @@ static int read_pid(const struct job *job, pid_t *ret, struct cs_err *err)
  * The init is our child by now: its parent, the engine, has ended, and we are
  * the subreaper. Anything else is not the process that was made for us.
  */
-static int hold_init(struct job *job, struct cs_err *err)
+int cs__job_hold_init(struct job *job, const char *verb, struct cs_err *err)
 {
 	siginfo_t info;
 	pid_t pid = 0;
 	int r;
 
-	if (read_pid(job, &pid, err) < 0)
+	if (read_pid(job, verb, &pid, err) < 0)
 		return -1;
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-		return cs_fail(err, CS_ENGINE, errno, "%s create named process %d, which is none of ours",
-			       job->engine.kind->name, (int)pid);
+		return cs_fail(err, CS_ENGINE, errno, "%s %s named process %d, which is none of ours",
+			       job->engine.kind->name, verb, (int)pid);
 	r = cs_pidref_open(pid, &job->init);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "init process %d", (int)pid);
@@ -154,10 +154,10 @@ int cs__job_create(struct job *job)
 	if (job->interrupted)
 		return -1;
 	if (call_create(job, &err) < 0)
-		return job->interrupted ? -1 : fail_call(job, &err);
+		return job->interrupted ? -1 : cs__job_fail_call(job, &err);
 	cs_streams_close_child_ends(job->streams);
-	if (hold_init(job, &err) < 0)
-		return fail_call(job, &err);
+	if (cs__job_hold_init(job, "create", &err) < 0)
+		return cs__job_fail_call(job, &err);
 	if (open_cgroup(job, &err) < 0 || verify(job, &err) < 0) {
 		/* an init that is dead already takes its cgroup with it: that is the engine's failure */
 		bool dead = cs_pidref_is_dead(&job->init);
@@ -198,7 +198,7 @@ void cs__job_arm_guardian(struct job *job)
 	cs_guardian_arm(&job->guardian, deadline);
 }
 
-static int start_limits(struct job *job, struct cs_err *err)
+int cs__job_start_limits(struct job *job, struct cs_err *err)
 {
 	struct cs_limits_plan plan = {
 		.start_ns = job->start_ns,
@@ -229,7 +229,7 @@ int cs__job_start(struct job *job)
 	/* what the engine used to set the container up is not the program's */
 	cs_cgroup_usage(job->cgroup, &job->base_usage);
 	job->result->setup_ns = now - job->result->began_ns - job->result->queue_ns;
-	if (cs_streams_begin(job->streams, &err) < 0 || start_limits(job, &err) < 0) {
+	if (cs_streams_begin(job->streams, &err) < 0 || cs__job_start_limits(job, &err) < 0) {
 		cs__job_fail(job, CS_START_SETUP, &err);
 		return -1;
 	}
@@ -237,7 +237,7 @@ int cs__job_start(struct job *job)
 	job->result->started_wall_ns = cs_clock_wall_ns();
 	if (call_start(job, &err) < 0 && !job->interrupted) {
 		job->result->started_wall_ns = 0;
-		return fail_call(job, &err);
+		return cs__job_fail_call(job, &err);
 	}
 	job->started = true;
 	return 0;

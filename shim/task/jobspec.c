@@ -115,6 +115,18 @@ static int read_env_file(struct cs_strv *env, const char *path, struct cs_err *e
 	return 0;
 }
 
+int cs_jobspec_add_env(const struct cs_settings *settings, struct cs_strv *env, struct cs_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < settings->env_files.n; i++)
+		if (read_env_file(env, settings->env_files.v[i], err) < 0)
+			return -1;
+	for (size_t i = 0; r == 0 && i < settings->env.n; i++)
+		r = put_env(env, settings->env.v[i]);
+	return r < 0 ? cs_fail(err, CS_LIMIT, ENOMEM, "environment") : 0;
+}
+
 static int make_env(struct work *w, struct cs_err *err)
 {
 	static const char *const defaults[] = {
@@ -126,14 +138,9 @@ static int make_env(struct work *w, struct cs_err *err)
 	int r = cs_strv_add_all(&w->env, defaults);
 
 	w->kind = CS_START_USAGE;
-	for (size_t i = 0; i < w->s->env_files.n; i++)
-		if (read_env_file(&w->env, w->s->env_files.v[i], err) < 0)
-			return -1;
-	for (size_t i = 0; r == 0 && i < w->s->env.n; i++)
-		r = put_env(&w->env, w->s->env.v[i]);
 	if (r < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "environment");
-	return 0;
+	return cs_jobspec_add_env(w->s, &w->env, err);
 }
 
 /* "net_admin", "CAP_NET_ADMIN", "ALL" → CAP_… names that libcap knows. */
@@ -307,19 +314,24 @@ static int make_limits(struct work *w, struct cs_err *err)
 /* --- the whole ------------------------------------------------------------------------- */
 
 /* config.json is UTF-8 (RFC 8259, section 8.1); the kernel's arguments and environment are any bytes. */
-static int check_text(struct work *w, struct cs_err *err)
+int cs_jobspec_check_text(const struct cs_strv *args, const struct cs_strv *env, struct cs_err *err)
 {
 	static const char why[] = "is no valid UTF-8, and config.json can hold nothing else: pass such bytes in a file or through stdin";
 
-	w->kind = CS_START_USAGE;
-	for (size_t i = 0; i < w->plan->args->n; i++)
-		if (!cs_utf8_valid(w->plan->args->v[i], strlen(w->plan->args->v[i])))
+	for (size_t i = 0; i < args->n; i++)
+		if (!cs_utf8_valid(args->v[i], strlen(args->v[i])))
 			return cs_fail(err, CS_INVALID, 0, "argument %zu of the command %s", i, why);
-	for (size_t i = 0; i < w->env.n; i++)
-		if (!cs_utf8_valid(w->env.v[i], strlen(w->env.v[i])))
+	for (size_t i = 0; i < env->n; i++)
+		if (!cs_utf8_valid(env->v[i], strlen(env->v[i])))
 			return cs_fail(err, CS_INVALID, 0, "environment variable '%.*s' %s",
-				       (int)CS_MIN(strcspn(w->env.v[i], "="), (size_t)64), w->env.v[i], why);
+				       (int)CS_MIN(strcspn(env->v[i], "="), (size_t)64), env->v[i], why);
 	return 0;
+}
+
+static int check_text(struct work *w, struct cs_err *err)
+{
+	w->kind = CS_START_USAGE;
+	return cs_jobspec_check_text(w->plan->args, &w->env, err);
 }
 
 /* Engines say nothing that helps when the path leads elsewhere (ioctl_ns(2)). */

@@ -53,6 +53,12 @@ void cs_jobspec_release(struct cs_jobspec *spec);
 int cs_jobspec_make(const struct cs_jobspec_plan *plan, struct cs_jobspec *ret,
 		    enum cs_start_kind *ret_kind, struct cs_err *err);
 
+/* --env-file and --env, laid over env. */
+int cs_jobspec_add_env(const struct cs_settings *settings, struct cs_strv *env, struct cs_err *err);
+
+/* CS_INVALID, naming it, for an argument or a variable that config.json cannot hold. */
+int cs_jobspec_check_text(const struct cs_strv *args, const struct cs_strv *env, struct cs_err *err);
+
 /* Is the limit of that name ("memory", …) among --best-effort? */
 bool cs_jobspec_best_effort(const struct cs_settings *settings, const char *name);
 

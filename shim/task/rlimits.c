@@ -125,6 +125,22 @@ static int put_given(struct cs_rlimits *limits, const char *text, struct cs_err 
 	return 0;
 }
 
+int cs_rlimits_given(const struct cs_strv *ulimits, struct cs_rlimits *ret, struct cs_err *err)
+{
+	struct cs_rlimits limits = { .n = 0 };
+
+	for (size_t i = 0; i < ulimits->n; i++)
+		if (put_given(&limits, ulimits->v[i], err) < 0)
+			return -1;
+	*ret = limits;
+	return 0;
+}
+
+uint64_t cs_rlimits_cpu_seconds(int64_t cpu_time_ns)
+{
+	return (uint64_t)(cpu_time_ns / CS_NSEC_PER_SEC) + 2;
+}
+
 int cs_rlimits_make(const struct cs_rlimits_plan *plan, struct cs_rlimits *ret, struct cs_err *err)
 {
 	struct cs_rlimits limits = { .n = 0 };
@@ -137,7 +153,7 @@ int cs_rlimits_make(const struct cs_rlimits_plan *plan, struct cs_rlimits *ret, 
 	if (plan->fsize_bytes != CS_UNLIMITED)
 		put_default(&limits, "RLIMIT_FSIZE", plan->fsize_bytes, plan->fsize_bytes);
 	if (plan->cpu_time_ns != CS_NEVER) {
-		uint64_t seconds = (uint64_t)(plan->cpu_time_ns / CS_NSEC_PER_SEC) + 2;
+		uint64_t seconds = cs_rlimits_cpu_seconds(plan->cpu_time_ns);
 
 		put_default(&limits, "RLIMIT_CPU", seconds, seconds);
 	}

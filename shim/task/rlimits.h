@@ -33,6 +33,12 @@ struct cs_rlimits_plan {
  */
 int cs_rlimits_make(const struct cs_rlimits_plan *plan, struct cs_rlimits *ret, struct cs_err *err);
 
+/* Those of ulimits alone, without defaults; the same errors. */
+int cs_rlimits_given(const struct cs_strv *ulimits, struct cs_rlimits *ret, struct cs_err *err);
+
+/* In whole seconds, and above the group's own limit: for the second belt. */
+uint64_t cs_rlimits_cpu_seconds(int64_t cpu_time_ns);
+
 /* Compares with what the process has (/proc/PID/limits). CS_LIMIT names the first that differs. */
 int cs_rlimits_verify(const struct cs_rlimits *limits, pid_t pid, struct cs_err *err);
 

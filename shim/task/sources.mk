@@ -5,6 +5,7 @@ libcs_task_a_SOURCES = \
 	shim/task/config.c shim/task/config.h \
 	shim/task/ctl.c shim/task/ctl.h \
 	shim/task/ctl_client.c \
+	shim/task/exec_process.c shim/task/exec_process.h \
 	shim/task/exit.c shim/task/exit.h \
 	shim/task/gc.c \
 	shim/task/guardian.c shim/task/guardian.h \

@@ -86,7 +86,7 @@ static int open_stream(struct cs_streams *s, enum cs_stream which,
 	if (give(fds[1], plan) < 0)
 		return cs_fail(err, CS_IO, errno, "pipe for %s: owner", names[which]);
 	r = cs_fd_set_nonblock(stream->read_fd, true);
-	if (r == 0)
+	if (r == 0 && !plan->hold)
 		r = cs_loop_add_fd(s->loop, stream->read_fd, EPOLLIN, CS_PRIO_IO, collect, stream,
 				   &stream->collector);
 	if (r < 0)

@@ -7,7 +7,8 @@
  *
  * Until `begin` everything that arrives is the engine's: it is read all the time
  * (an engine that prints a megabyte must not block), kept up to a bound, and never
- * delivered nor counted.
+ * delivered nor counted. With `hold` it stays in the pipes, to be delivered from
+ * begin on; engine_words then tells what an engine that failed had to say.
  */
 #ifndef CS_TASK_STREAMS_H
 #define CS_TASK_STREAMS_H
@@ -33,6 +34,7 @@ enum cs_streams_event {
 typedef void cs_streams_fn(enum cs_streams_event event, void *arg);
 
 struct cs_streams_plan {
+	bool hold;                           /* nothing is read before begin: the program may run already (exec has no start) */
 	bool interactive;                    /* stdin from fd 0, else /dev/null */
 	bool watch_readers;                  /* report CS_STREAMS_READER_GONE for fds 1 and 2 */
 	bool mark_cap, mark_rate;            /* say in stderr's sink that a cap is reached; that a rate is passed */

@@ -228,14 +228,17 @@ static int check_oom_group(const struct cs_verify_plan *plan, struct cs_result *
 	return not_in_force(plan, result, "memory", "--oom-group: memory.oom.group cannot be set", err);
 }
 
-int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
+int cs_verify_limits(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
 {
-	if (check_membership(plan, err) < 0)
-		return -1;
 	for (size_t i = 0; i < CS_ARRAY_LEN(checks); i++)
 		if (check_resource(plan, &checks[i], result, err) < 0)
 			return -1;
-	if (check_cpuset(plan, result, err) < 0 || check_oom_group(plan, result, err) < 0)
+	return check_cpuset(plan, result, err) < 0 || check_oom_group(plan, result, err) < 0 ? -1 : 0;
+}
+
+int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err)
+{
+	if (check_membership(plan, err) < 0 || cs_verify_limits(plan, result, err) < 0)
 		return -1;
 	return check_rlimits(plan, result, err);
 }

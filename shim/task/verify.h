@@ -27,4 +27,7 @@ struct cs_verify_plan {
  */
 int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err);
 
+/* The same for the cgroup's limits alone, before any process is in it; init is not looked at. */
+int cs_verify_limits(const struct cs_verify_plan *plan, struct cs_result *result, struct cs_err *err);
+
 #endif
