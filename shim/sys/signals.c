@@ -54,23 +54,32 @@ static bool is_ignored(int signal)
 	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+int cs_signals_open(const sigset_t *set)
+{
+	sigset_t wanted = *set;
+	int fd;
+
+	for (int signal = 1; signal <= SIGRTMAX; signal++)
+		if (sigismember(&wanted, signal) == 1 && is_ignored(signal))
+			sigdelset(&wanted, signal);
+	fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
 struct cs_signals *cs_signals_new(struct cs_loop *loop, const sigset_t *set, cs_signals_fn *fn,
 				  void *arg)
 {
 	struct cs_signals *signals = malloc(sizeof(*signals));
-	sigset_t wanted = *set;
 	int r;
 
 	if (!signals)
 		return NULL;
 	*signals = (struct cs_signals){ .loop = loop, .fd = -1, .fn = fn, .arg = arg };
-	/* a blocked signal is queued for a signalfd even when it is ignored */
-	if (is_ignored(SIGHUP))
-		sigdelset(&wanted, SIGHUP);
-	signals->fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-	r = signals->fd < 0 ? -errno
-			    : cs_loop_add_fd(loop, signals->fd, EPOLLIN, CS_PRIO_SIGNAL,
-					     on_readable, signals, &signals->source);
+	r = cs_signals_open(set);
+	signals->fd = r < 0 ? -1 : r;
+	if (r >= 0)
+		r = cs_loop_add_fd(loop, signals->fd, EPOLLIN, CS_PRIO_SIGNAL, on_readable, signals,
+				   &signals->source);
 	if (r < 0) {
 		cs_signals_free(signals);
 		errno = -r;

@@ -47,6 +47,33 @@ signals() {
     done
 }
 
+# Who ignored a signal for us meant it, as nohup(1) does of SIGHUP and a shell of SIGINT and SIGQUIT for background jobs.
+ignored() {
+    for by in "env --ignore-signal=HUP,INT,QUIT" "nohup"; do
+        id=c$$-$e-$((number += 1))
+        rm -f "$rec" "$T/go"
+        mkfifo "$T/go"
+        : >"$T/spawn.out"
+        # shellcheck disable=SC2086 # words are wanted
+        env --default-signal $by "$CAISSON" run --runtime "$rt" --id "$id" --result "$rec" -i -- \
+            sh -c 'echo up; read -r line; exit 4' <"$T/go" >"$T/spawn.out" 2>"$T/spawn.err" &
+        pid=$!
+        exec 6>"$T/go"
+        wait_until 10 grep -qx up "$T/spawn.out"
+        began=$(now_ms)
+        kill -HUP "$pid"
+        if [ "$by" != nohup ]; then kill -INT "$pid" && kill -QUIT "$pid"; fi
+        echo go >&6
+        exec 6>&-
+        finish
+        is "$rc $(field reason)" "4 exited" "$e: ${by%% *}: signals that were ignored at the start cancel nothing"
+    done
+    begin -- sh -c 'echo up; exec sleep 95'
+    kill -HUP "$pid"
+    finish
+    is "$rc $(field reason)" "129 cancelled" "$e: ... and without that they do"
+}
+
 # A signal while the sandbox is being made, at any moment of it
 early_signals() {
     wrong=0
@@ -200,6 +227,7 @@ for e in $(engines); do
     span=$([ "$e" = runsc ] && echo 600 || echo 200)
     snapshot before
     signals
+    ignored
     early_signals
     patience
     callers
