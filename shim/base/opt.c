@@ -309,6 +309,7 @@ struct cursor {
 	int argc;
 	char *const *argv;
 	int at;
+	bool salvage; /* wrong values are passed over */
 };
 
 static int fail_unknown(const struct cs_opt_set *set, const char *name, struct cs_err *err)
@@ -327,6 +328,18 @@ static int fail_unknown(const struct cs_opt_set *set, const char *name, struct c
 static const char *next_value(struct cursor *c)
 {
 	return c->at + 1 < c->argc ? c->argv[++c->at] : NULL;
+}
+
+static int put_flag(const struct cursor *c, const struct cs_opt_set *set, const struct cs_opt *row,
+		    const char *what, const char *value, struct cs_err *err)
+{
+	int r = cs_opt_put(set, row, what, value, CS_ORIGIN_FLAG, err);
+
+	if (r < 0 && c->salvage) {
+		cs_err_clear(err);
+		return 0;
+	}
+	return r;
 }
 
 static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
@@ -355,7 +368,7 @@ static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_
 		value = next_value(c);
 	if (!value)
 		return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what, wanted(row));
-	return cs_opt_put(set, row, what, value, CS_ORIGIN_FLAG, err);
+	return put_flag(c, set, row, what, value, err);
 }
 
 static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
@@ -371,7 +384,7 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 				       c->argv[c->at]);
 		alone = row->type == CS_OPT_SWITCH ? "true" : row->absent;
 		if (alone) {
-			if (cs_opt_put(in, row, what, alone, CS_ORIGIN_FLAG, err) < 0)
+			if (put_flag(c, in, row, what, alone, err) < 0)
 				return -1;
 			continue;
 		}
@@ -379,26 +392,39 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 		if (!value)
 			return cs_fail(err, CS_INVALID, 0, "%s needs a value: %s", what,
 				       wanted(row));
-		return cs_opt_put(in, row, what, value, CS_ORIGIN_FLAG, err);
+		return put_flag(c, in, row, what, value, err);
 	}
 	return 0;
+}
+
+static int parse(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
+{
+	for (; c->at < c->argc; c->at++) {
+		const char *text = c->argv[c->at];
+
+		if (text[0] != '-' || text[1] == '\0')
+			break;
+		if (strcmp(text, "--") == 0)
+			return c->at + 1;
+		if ((text[1] == '-' ? parse_long(set, c, err) : parse_letters(set, c, err)) < 0)
+			return -1;
+	}
+	return CS_MIN(c->at, c->argc);
 }
 
 int cs_opt_parse(const struct cs_opt_set *set, int argc, char *const argv[], struct cs_err *err)
 {
 	struct cursor c = { .argc = argc, .argv = argv, .at = 1 };
 
-	for (; c.at < argc; c.at++) {
-		const char *text = argv[c.at];
+	return parse(set, &c, err);
+}
 
-		if (text[0] != '-' || text[1] == '\0')
-			break;
-		if (strcmp(text, "--") == 0)
-			return c.at + 1;
-		if ((text[1] == '-' ? parse_long(set, &c, err) : parse_letters(set, &c, err)) < 0)
-			return -1;
-	}
-	return CS_MIN(c.at, argc);
+void cs_opt_salvage(const struct cs_opt_set *set, int argc, char *const argv[])
+{
+	struct cursor c = { .argc = argc, .argv = argv, .at = 1, .salvage = true };
+	struct cs_err err = CS_ERR_INIT;
+
+	parse(set, &c, &err);
 }
 
 /* --- values, help and manual ----------------------------------------- */

@@ -91,6 +91,13 @@ struct cs_opt_set {
 int cs_opt_parse(const struct cs_opt_set *set, int argc, char *const argv[], struct cs_err *err);
 
 /*
+ * What can be understood of a command line that cs_opt_parse refused: wrong
+ * values are passed over. Ends at the first operand, and at a flag that is
+ * unknown or lacks its value: nobody knows what the words behind it are.
+ */
+void cs_opt_salvage(const struct cs_opt_set *set, int argc, char *const argv[]);
+
+/*
  * Sets one value from text. `what` names it in errors ("--memory", "key
  * 'memory'"). An origin lower than the one on record does nothing for scalars,
  * nor does one that the set's scope leaves out, but for flags, which are CS_INVALID then.

@@ -13,6 +13,7 @@
 
 struct cs_cmd;
 struct cs_config;
+struct cs_settings;
 struct cs_settings_tree;
 
 /* One call of a subcommand: its flags are read, its operands are counted. */
@@ -42,6 +43,9 @@ struct cs_cmd {
 	 * code in call->code, or -1 with err, which main reports once.
 	 */
 	int (*act)(struct cs_cmd_call *call, struct cs_err *err);
+
+	/* NULL, or called where flags or configuration are refused, with what the flags say all the same. main reports. */
+	void (*refused)(const struct cs_settings *settings, const struct cs_err *why);
 };
 
 #define CS_CMD_ANY INT_MAX

@@ -31,8 +31,10 @@ static int run_job(struct cs_settings_tree *tree, const struct cs_config *config
 
 	if (cs_strv_add_all(&command, (const char *const *)args) < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
-	if (cs_outcome_open(s->result, &target, err) < 0)
+	if (cs_outcome_open(s->result, &target, err) < 0) {
+		cs_outcome_refused(s, err);
 		return -1;
+	}
 	cs_result_init(&result);
 	cs_job_run(&plan, &result);
 	cs_outcome_report(s, &result);
@@ -50,8 +52,11 @@ static int run(struct cs_cmd_call *call, struct cs_err *err)
 
 	if (call->tree->values.print_effective)
 		return print_effective(call->tree, err);
-	if (call->argc == 0)
-		return cs_cmd_fail_missing(call->cmd, err);
+	if (call->argc == 0) {
+		cs_cmd_fail_missing(call->cmd, err);
+		cs_outcome_refused(&call->tree->values, err);
+		return -1;
+	}
 	/* blocked before anything is made, so that no signal finds us half way */
 	r = cs_signals_block(&before);
 	if (r < 0)
@@ -67,4 +72,5 @@ const struct cs_cmd cs_cmd_run = {
 	.operands_max = CS_CMD_ANY,
 	.operand = "command to run",
 	.act = run,
+	.refused = cs_outcome_refused,
 };

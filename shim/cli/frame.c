@@ -84,6 +84,18 @@ static int act(struct cs_cmd_call *call, int argc, char *const argv[], int at, b
 	return count_operands(call, err) < 0 ? -1 : call->cmd->act(call, err);
 }
 
+static void tell_refused(const struct cs_cmd *cmd, int argc, char *const argv[], const struct cs_opt_set *own,
+			 const struct cs_err *why)
+{
+	struct cs_settings_tree tree;
+	struct cs_err err = CS_ERR_INIT;
+
+	if (!cmd->refused || cs_config_salvage(argc, argv, cmd->settings, own, &tree, &err) < 0)
+		return;
+	cmd->refused(&tree.values, why);
+	cs_settings_release(&tree);
+}
+
 static int act_with_settings(struct cs_cmd_call *call, int argc, char *const argv[], const struct cs_opt_set *own,
 			     const bool *help, struct cs_err *err)
 {
@@ -91,8 +103,10 @@ static int act_with_settings(struct cs_cmd_call *call, int argc, char *const arg
 	struct cs_config config;
 	int at, r;
 
-	if (cs_config_load(argc, argv, call->cmd->settings, own, &config, &tree, &at, err) < 0)
+	if (cs_config_load(argc, argv, call->cmd->settings, own, &config, &tree, &at, err) < 0) {
+		tell_refused(call->cmd, argc, argv, own, err);
 		return -1;
+	}
 	set_log_level(&tree.values);
 	call->tree = &tree;
 	call->config = &config;

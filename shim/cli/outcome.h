@@ -32,11 +32,23 @@ struct cs_outcome_target {
 int cs_outcome_open(const char *result, struct cs_outcome_target *ret, struct cs_err *err);
 void cs_outcome_close(struct cs_outcome_target *target);
 
-/* The record, where it is wanted. Blocks while a slow reader goes on taking, see --flush-timeout. */
+/*
+ * The record, where it is wanted; what fails in one place does not keep it from
+ * the other. Blocks while a slow reader goes on taking; one that takes nothing
+ * is waited for as long as --flush-timeout, or until a signal comes that cancels
+ * (blocked, as for a run): CS_TIMEOUT.
+ */
 int cs_outcome_write(const struct cs_settings *settings, const struct cs_outcome_target *target,
 		     const struct cs_result *result, struct cs_err *err);
 
 /* Errors, warnings, and one sentence on how it ended, to stderr. */
 void cs_outcome_report(const struct cs_settings *settings, const struct cs_result *result);
+
+/*
+ * A run that never began, because of how it was asked for: the record says
+ * start-failed, usage, and why. Whoever waits for a record gets one also then,
+ * where the settings tell of a place for it. Says nothing to people.
+ */
+void cs_outcome_refused(const struct cs_settings *settings, const struct cs_err *why);
 
 #endif

@@ -324,6 +324,20 @@ int cs_config_load_for(const char *without, int argc, char *const argv[], unsign
 	return 0;
 }
 
+int cs_config_salvage(int argc, char *const argv[], unsigned scope, const struct cs_opt_set *more,
+		      struct cs_settings_tree *ret_tree, struct cs_err *err)
+{
+	struct cs_opt_set set;
+
+	if (cs_settings_init(ret_tree, err) < 0)
+		return -1;
+	ret_tree->scope = scope;
+	set = cs_settings_set(ret_tree);
+	set.more = more;
+	cs_opt_salvage(&set, argc, argv);
+	return 0;
+}
+
 bool cs_config_runtime(const struct cs_config *config, const char *name, struct cs_runtime_def *ret)
 {
 	const struct cs_json *def = cs_json_member(cs_json_member(config->file, "runtimes"), name);

@@ -43,6 +43,14 @@ int cs_config_load_for(const char *policy, int argc, char *const argv[], unsigne
 		       const struct cs_opt_set *more, struct cs_config *ret_config,
 		       struct cs_settings_tree *ret_tree, int *ret_operand, struct cs_err *err);
 
+/*
+ * For a command line that cs_config_load refused: what its flags say all the
+ * same (cs_opt_salvage) over the built-in values, so that whoever asked for a record can be
+ * given one. Neither file nor policy is read. Release it in case of success.
+ */
+int cs_config_salvage(int argc, char *const argv[], unsigned scope, const struct cs_opt_set *more,
+		      struct cs_settings_tree *ret_tree, struct cs_err *err);
+
 /* An engine that the file defines under "runtimes"; all borrowed from config, NULL where absent. */
 struct cs_runtime_def {
 	const char *path;

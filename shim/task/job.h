@@ -9,6 +9,8 @@
 #ifndef CS_TASK_JOB_H
 #define CS_TASK_JOB_H
 
+#include <signal.h>
+
 #include "shim/base/err.h"
 #include "shim/base/strv.h"
 #include "shim/engine/engine.h"
@@ -27,6 +29,9 @@ struct cs_job_plan {
  * the run from starting or from ending in order. Blocks until all is done.
  */
 void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result);
+
+/* The signals that cancel a run, unless they were ignored when we were started (cs_signals_open). */
+void cs_job_cancelling(sigset_t *ret);
 
 /* Finds the engine that the settings name: by the configuration's "runtimes", by name, by path. */
 int cs_job_find_engine(const struct cs_settings *settings, const struct cs_config *config,

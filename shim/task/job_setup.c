@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,21 +26,11 @@
 /* The upper layer of a root that only needs mount points. */
 #define POINTS_BYTES (1 << 20)
 
-/* A random id: 16 hexadecimal digits. */
 static int choose_id(struct job *job, struct cs_err *err)
 {
-	unsigned char random[8];
-	struct cs_result *result = job->result;
+	int r = cs_result_choose_id(job->result, job->s->id);
 
-	if (job->s->id) {
-		snprintf(result->id, sizeof(result->id), "%s", job->s->id);
-		return 0;
-	}
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return cs_fail(err, CS_IO, errno, "random id");
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(result->id + 2 * i, 3, "%02x", random[i]);
-	return 0;
+	return r < 0 ? cs_fail(err, CS_IO, -r, "random id") : 0;
 }
 
 static int find_engine(struct job *job, struct cs_err *err)

@@ -118,15 +118,21 @@ static int watch_parent(struct job *job)
 			      &job->parent_source);
 }
 
-int cs__job_watch_early(struct job *job, struct cs_err *err)
+void cs_job_cancelling(sigset_t *ret)
 {
 	static const int cancelling[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	sigemptyset(ret);
+	for (size_t i = 0; i < CS_ARRAY_LEN(cancelling); i++)
+		sigaddset(ret, cancelling[i]);
+}
+
+int cs__job_watch_early(struct job *job, struct cs_err *err)
+{
 	sigset_t set;
 	int r;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < CS_ARRAY_LEN(cancelling); i++)
-		sigaddset(&set, cancelling[i]);
+	cs_job_cancelling(&set);
 	job->signals = cs_signals_new(job->loop, &set, on_signal, job);
 	if (!job->signals)
 		return cs_fail(err, CS_IO, errno, "watch for signals");

@@ -1,7 +1,9 @@
 #include "shim/task/result.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "shim/base/clock.h"
 #include "shim/base/parse.h"
@@ -27,6 +29,21 @@ void cs_result_release(struct cs_result *result)
 	cs_buf_release(&result->stderr_stream.bytes);
 	cs_strv_release(&result->warnings);
 	cs_strv_release(&result->leftovers);
+}
+
+int cs_result_choose_id(struct cs_result *result, const char *given)
+{
+	unsigned char random[8];
+
+	if (given) {
+		snprintf(result->id, sizeof(result->id), "%s", given);
+		return 0;
+	}
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(result->id + 2 * i, 3, "%02x", random[i]);
+	return 0;
 }
 
 int cs_result_outward(const struct cs_result *result)

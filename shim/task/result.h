@@ -83,6 +83,9 @@ struct cs_result {
 void cs_result_init(struct cs_result *result);
 void cs_result_release(struct cs_result *result);
 
+/* The run's id: the given one, or 16 random hexadecimal digits. 0 or -errno. */
+int cs_result_choose_id(struct cs_result *result, const char *given);
+
 int cs_result_outward(const struct cs_result *result);
 
 /* The record as a tree; *ret is the caller's. */

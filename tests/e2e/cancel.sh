@@ -221,6 +221,34 @@ stuck_readers() {
     wait "$reader" 2>/dev/null
 }
 
+# The same with the record: the run is over, all of it is gone, and nobody reads what it was.
+unread_record() {
+    id=c$$-$e-unread$((number += 1))
+    rm -f "$T/fifo"
+    mkfifo "$T/fifo"
+    # shellcheck disable=SC2217 # it holds the end that is read from
+    sleep 90 <"$T/fifo" &
+    reader=$!
+    head -c 65536 /dev/zero >"$T/fifo"
+    for how in "--flush-timeout 300ms" "--flush-timeout 60s"; do
+        rm -f "$rec"
+        # shellcheck disable=SC2086 # words are wanted
+        env --default-signal "$CAISSON" run --runtime "$rt" --id "$id" --result "$rec" --format json $how \
+            -- sh -c 'exit 3' >"$T/fifo" 2>"$T/spawn.err" &
+        pid=$!
+        check "$e: a record that nobody reads: it has gone where it could" wait_until 10 test -s "$rec"
+        check "$e: ... and nothing of the run is left" no_group "$id"
+        began=$(now_ms)
+        if [ "$how" = "--flush-timeout 60s" ]; then kill -TERM "$pid"; fi
+        finish
+        is "$rc $(field exitCode)" "125 3" "$e: ... $how: caisson says that not all of it could be told"
+        like "$(cat "$T/err")" "caisson: result record to stdout: nobody t*" "$e: ... and why"
+        between "$ms" 0 "$(scaled 3000)" "$e: ... and ends"
+    done
+    kill "$reader"
+    wait "$reader" 2>/dev/null
+}
+
 run "$CAISSON" run -- true
 for e in $(engines); do
     rt=$(engine_path "$e")
@@ -233,6 +261,7 @@ for e in $(engines); do
     callers
     readers
     stuck_readers
+    unread_record
     compare before "$e: nothing is left of any"
 done
 done_testing

@@ -18,12 +18,6 @@ refused() {
     like "$err" "*$1*" "$2: said why"
 }
 
-# misused TEXT DESC: the same for what is found before there is a run, so that there is no record
-misused() {
-    is "$rc $(field reason)" "125 missing" "$2"
-    like "$err" "caisson: *$1*" "$2: said why"
-}
-
 first_example() {
     job "$e" -- sh -c 'id -u; exit 7'
     is "$rc|$out|$err" "7|65534|" "$e: a program's output and exit status, and not a word more"
@@ -115,9 +109,9 @@ capture() {
     is "$(python3 "$_here/records.py" captured "$T/out")" "0189 a\\xc3" "$e: --capture both, and bytes that are no UTF-8"
     is "$(field stdout.gapBytes "$T/out") $(field stdout.gapAt "$T/out") $(field stderr.encoding "$T/out")" "6 2 base64" "$e: --capture both tells the gap"
     job "$e" --capture head -- true
-    misused "--format json" "$e: --capture without --format json"
+    refused "--format json" "$e: --capture without --format json"
     job "$e" --format json --capture head --stdout "$T/to1" -- true
-    misused "--capture" "$e: --capture with --stdout"
+    refused "--capture" "$e: --capture with --stdout"
 }
 
 words() {
@@ -204,7 +198,7 @@ powers() {
         is "$(echo "$out" | sed -n 's/^ *\([^ ]*\):.*/\1/p' | sort | tr '\n' ' ')" "$host_links" "$e: --network host: the host's"
     fi
     job "$e" --network nonsense -- true
-    misused "nonsense" "$e: --network of no such kind"
+    refused "nonsense" "$e: --network of no such kind"
     if [ "$e" != runsc ]; then
         job "$e" --cpuset-cpus 0 -- sh -c 'nproc; grep Cpus_allowed_list /proc/self/status'
         is "$(echo $out)" "1 Cpus_allowed_list: 0" "$e: --cpuset-cpus"
@@ -241,6 +235,7 @@ except OSError as e: print("errno", e.errno)'
     isnt "$rc" 0 "$e: a profile under which nothing can run"
 }
 
+number=0
 mistakes() {
     run "$CAISSON" run --no-such-flag -- true
     is "$rc" 125 "an unknown flag"
@@ -258,6 +253,28 @@ mistakes() {
     run "$CAISSON" run --config "$T/config.json" -- true
     is "$rc" 125 "an unknown key"
     like "$err" "*timeot*timeout*" "… and the nearest known one"
+    # whoever waits for a record gets one, whatever is wrong beside --result
+    for flags in "--memory lots" "--config $T/config.json" "--policy none-such" "--capture head" ""; do
+        rm -f "$T/record"
+        # shellcheck disable=SC2086 # words are wanted
+        run "$CAISSON" run $flags --result "$T/record" --id told ${flags:+-- true}
+        is "$rc $(field reason) $(field error.kind) $(field outwardCode) $(field id)" "125 start-failed usage 125 told" "a record of: ${flags:-no command}"
+        is "caisson: $(field error.message)" "$err" "... with the same line in it"
+        cp "$T/record" "$T/records/wrong-$((number += 1)).json"
+    done
+    run "$CAISSON" run --format json --memory lots -- true
+    cp "$T/out" "$T/records/wrong-out.json"
+    is "$rc $(field error.kind "$T/out")" "125 usage" "--format json: a record of wrong flags on stdout"
+    run "$CAISSON" run --result "$T/fd7" --format json --result fd:77 -- true
+    is "$rc $(field error.kind "$T/out")" "125 usage" "--format json: a record of a --result that cannot be"
+    rm -f "$T/record"
+    run "$CAISSON" run --result "$T/record" --no-such-flag -- true
+    is "$rc $(field error.kind)" "125 usage" "a record of an unknown flag behind --result"
+    echo precious >"$T/record"
+    run "$CAISSON" run --no-such-flag program --result "$T/record"
+    is "$rc $(cat "$T/record")" "125 precious" "what stands behind an unknown flag may be the program's: it is left alone"
+    run "$CAISSON" run --memory lots program --result "$T/record"
+    is "$rc $(cat "$T/record")" "125 precious" "and so what stands behind the program"
     run setpriv --reuid 65534 --clear-groups "$CAISSON" run -- true
     is "$rc" 125 "not root"
     is "$(wc -l <"$T/err")" 1 "… in one line"

@@ -183,6 +183,40 @@ START_TEST(wrong_flags_are_named_with_the_nearest)
 }
 END_TEST
 
+START_TEST(flags_beside_a_wrong_value_are_salvaged)
+{
+	static const struct {
+		const char *argv[8];
+		uint64_t memory_bytes;
+	} texts[] = {
+		{ { "x", "--pids-limit", "none", "--memory", "4k", "--", "x" }, 4096 },
+		{ { "x", "--pids-limit=none", "-m4k" }, 4096 },
+		{ { "x", "-n", "a/b", "-qm", "4k" }, 4096 },
+		{ { "x", "--memory", "none", "x" }, 1 },
+		{ { "x", "--memory" }, 1 },
+		/* behind a flag that nobody knows, the next words may be anybody's */
+		{ { "x", "--memory", "4k", "--nope", "--memory", "8k" }, 4096 },
+		{ { "x", "--nope", "--memory", "4k" }, 1 },
+		{ { "x", "-Zm4k" }, 1 },
+		{ { "x", "prog", "--memory", "4k" }, 1 },
+		{ { "x", "--", "--memory", "4k" }, 1 },
+	};
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(texts); i++) {
+		struct fixture f;
+		int argc = 0;
+
+		start(&f);
+		f.settings.memory_bytes = 1;
+		while (argc < 8 && texts[i].argv[argc])
+			argc++;
+		cs_opt_salvage(&f.set, argc, (char *const *)texts[i].argv);
+		ck_assert_uint_eq(f.settings.memory_bytes, texts[i].memory_bytes);
+		cs_opt_release(&f.set);
+	}
+}
+END_TEST
+
 START_TEST(long_garbage_is_cut_in_errors)
 {
 	struct fixture f;
@@ -357,7 +391,7 @@ END_TEST
 
 CS_UNIT_SUITE(opt, every_form_of_a_flag, parsing_stops_at_the_first_operand,
 	      value_that_may_be_absent_takes_none_from_the_next_word,
-	      wrong_flags_are_named_with_the_nearest, long_garbage_is_cut_in_errors,
+	      wrong_flags_are_named_with_the_nearest, long_garbage_is_cut_in_errors, flags_beside_a_wrong_value_are_salvaged,
 	      limits_can_be_lifted_by_word, lists_append_and_can_be_emptied,
 	      later_origins_win_whatever_comes_first, values_read_back,
 	      rows_of_another_command, help_and_manual_show_every_row_but_hidden_ones)
