@@ -12,29 +12,39 @@ static void *place(const struct cs_opt_set *set, const struct cs_opt *row)
 	return (char *)set->target + row->offset;
 }
 
-/* The row of a flag and the set it stands in: this one or a further one. */
-static const struct cs_opt *find_letter(const struct cs_opt_set **set, char letter)
+/* Is it the row of that long name, or (name NULL) of that letter? */
+static bool is_row(const struct cs_opt *row, const char *name, char letter)
 {
-	for (const struct cs_opt_set *in = *set; in; in = in->more)
-		for (size_t i = 0; i < in->n; i++)
-			if (in->rows[i].letter == letter) {
-				*set = in;
-				return &in->rows[i];
-			}
-	return NULL;
+	return name ? strcmp(row->name, name) == 0 : row->letter == letter;
 }
 
-static const struct cs_opt *find_name(const struct cs_opt_set **set, const char *name)
+/*
+ * The row of a flag and the set it stands in: this one or a further one. A row
+ * that is for other commands is only found where no set has one that applies.
+ */
+static const struct cs_opt *find_flag(const struct cs_opt_set **set, const char *name, char letter)
 {
-	for (const struct cs_opt_set *in = *set; in; in = in->more) {
-		const struct cs_opt *row = cs_opt_by_name(in, name);
+	const struct cs_opt_set *other_set = NULL;
+	const struct cs_opt *other = NULL;
 
-		if (row) {
-			*set = in;
-			return row;
+	for (const struct cs_opt_set *in = *set; in; in = in->more)
+		for (size_t i = 0; i < in->n; i++) {
+			const struct cs_opt *row = &in->rows[i];
+
+			if (!is_row(row, name, letter))
+				continue;
+			if (cs_opt_in_scope(in, row, CS_ORIGIN_FLAG)) {
+				*set = in;
+				return row;
+			}
+			if (!other) {
+				other = row;
+				other_set = in;
+			}
 		}
-	}
-	return NULL;
+	if (other)
+		*set = other_set;
+	return other;
 }
 
 const struct cs_opt *cs_opt_by_name(const struct cs_opt_set *set, const char *name)
@@ -353,7 +363,7 @@ static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_
 	if (snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - text) : (int)strlen(text),
 		     text) >= (int)sizeof(name))
 		return fail_unknown(set, text, err);
-	row = find_name(&set, name);
+	row = find_flag(&set, name, 0);
 	if (!row)
 		return fail_unknown(set, name, err);
 	snprintf(what, sizeof(what), "--%s", name);
@@ -375,7 +385,7 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 {
 	for (const char *p = c->argv[c->at] + 1; *p != '\0'; p++) {
 		const struct cs_opt_set *in = set;
-		const struct cs_opt *row = find_letter(&in, *p);
+		const struct cs_opt *row = find_flag(&in, NULL, *p);
 		const char what[] = { '-', *p, '\0' };
 		const char *alone, *value;
 

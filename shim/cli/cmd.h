@@ -77,13 +77,6 @@ void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out);
 /* Is --help or -h among the flags before the first operand? Looked for first, so that help needs no other flag to be right. */
 bool cs_cmd_wants_help(int argc, char *const argv[]);
 
-/*
- * Where live runs are on record, for commands that take --state-dir and no
- * other setting: what was given there (NULL: nothing), else what the
- * configuration says. The caller frees *ret.
- */
-int cs_cmd_state_dir(const char *given, char **ret, struct cs_err *err);
-
 /* Writes to stdout, all of it. */
 int cs_cmd_print(const struct cs_buf *text, struct cs_err *err);
 

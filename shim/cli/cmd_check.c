@@ -1,225 +1,265 @@
 /* caisson check: can this host run jobs, and if not, what is to be done. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "oci-spec/json.h"
-#include "shim/base/clock.h"
 #include "shim/base/fd.h"
-#include "shim/base/file.h"
+#include "shim/cli/check.h"
 #include "shim/cli/cmd.h"
-#include "shim/engine/engine.h"
-#include "shim/sys/cgroup.h"
-#include "shim/sys/spawn.h"
+#include "shim/cli/tone.h"
+#include "shim/task/job.h"
 
-struct check {
-	char *runtime;
+#define ENGINES_MAX 32
+
+struct own {
 	bool json;
+	int what; /* enum cs_try */
 };
 
 static const struct cs_opt rows[] = {
-	{ "runtime", 0, CS_OPT_TEXT, offsetof(struct check, runtime), .arg = "NAME|PATH",
-	  .help = "look at this engine only" },
-	{ "json", 0, CS_OPT_SWITCH, offsetof(struct check, json), .help = "an array of objects" },
+	{ "json", 0, CS_OPT_SWITCH, offsetof(struct own, json), .help = "one JSON object in place of lines" },
+	{ "try", 0, CS_OPT_CHOICE, offsetof(struct own, what), .arg = "WHAT", .choices = CS_TRY_CHOICES,
+	  .help = "what a copy of ourselves is to try, answer to descriptor 3", .hidden = true },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
-enum verdict { GOOD, WEAK, BAD };
-
 struct report {
 	bool json;
-	struct cs_buf text;
-	struct cs_json *array;
-	bool bad, failed;
+	struct cs_tone tone;
+	struct cs_json *findings; /* array */
+	bool bad;                 /* something that runs take by default, or all of them, is */
+	int error;                /* -errno of the first thing that went wrong with the report itself */
 };
 
-/* One finding: what was looked at, what was seen, what to do when it is not good. */
-static void say(struct report *report, enum verdict verdict, const char *what, const char *seen,
-		const char *remedy)
+/* --- reporting ------------------------------------------------------------------------ */
+
+static void add_json(struct report *report, const char *engine, bool counts, const char *name,
+		     const struct cs_finding *finding, const char *remedy)
 {
-	static const char *const marks[] = { "\xe2\x9c\x93", "!", "\xe2\x9c\x97" };
-	static const char *const words[] = { "good", "weak", "bad" };
-	struct cs_json *object;
+	struct cs_json *object = cs_finding_json(finding);
 	int r = 0;
 
-	report->bad |= verdict == BAD;
-	if (!report->json) {
-		cs_buf_addf(&report->text, "%s %-16s %s\n", marks[verdict], what, seen);
-		if (remedy && verdict != GOOD)
-			cs_buf_addf(&report->text, "  %-16s -> %s\n", "", remedy);
+	if (!object) {
+		report->error = -ENOMEM;
 		return;
 	}
-	object = cs_json_new_object();
-	r |= cs_json_put(object, "what", cs_json_new_string(what));
-	r |= cs_json_put(object, "verdict", cs_json_new_string(words[verdict]));
-	r |= cs_json_put(object, "seen", cs_json_new_string(seen));
-	r |= cs_json_put(object, "remedy", remedy && verdict != GOOD ? cs_json_new_string(remedy) : cs_json_new_null());
-	r |= cs_json_add(report->array, object);
-	report->failed |= r < 0;
+	r |= cs_json_put(object, "name", cs_json_new_string(name));
+	r |= cs_json_put(object, "engine", engine ? cs_json_new_words(engine) : cs_json_new_null());
+	r |= cs_json_put(object, "inUse", cs_json_new_bool(counts));
+	r |= cs_json_put(object, "remedy", remedy ? cs_json_new_words(remedy) : cs_json_new_null());
+	r |= cs_json_add(report->findings, object);
+	if (r < 0)
+		report->error = -ENOMEM;
 }
 
-/* --- the host ----------------------------------------------------------------------- */
-
-static void check_root(struct report *report)
+/* A line at once, since a trial takes its time. */
+static void add_text(struct report *report, bool below, const char *name, const struct cs_finding *finding, const char *remedy)
 {
-	bool root = geteuid() == 0;
+	static const struct {
+		const char *utf8, *ascii;
+		enum cs_colour colour;
+	} marks[] = {
+		[CS_GOOD] = { "\xe2\x9c\x93", "ok", CS_COLOUR_GREEN },
+		[CS_WEAK] = { "!", "! ", CS_COLOUR_YELLOW },
+		[CS_BAD] = { "\xe2\x9c\x97", "X ", CS_COLOUR_RED },
+	};
+	cs_auto(buf) line = CS_BUF_INIT(4096);
+	const char *indent = below ? "  " : "";
+	int r;
 
-	say(report, root ? GOOD : BAD, "root", root ? "yes" : "no", "run caisson as root: rootless runs are not supported yet");
+	cs_buf_adds(&line, indent);
+	cs_tone_add(&report->tone, marks[finding->verdict].colour,
+		    report->tone.utf8 ? marks[finding->verdict].utf8 : marks[finding->verdict].ascii, &line);
+	cs_buf_addf(&line, " %-*s %s\n", below ? 15 : 17, name, finding->seen);
+	if (remedy)
+		cs_buf_addf(&line, "%s  %s%-*s -> %s\n", indent, report->tone.utf8 ? "" : " ", below ? 15 : 17, "", remedy);
+	cs_tone_progress_done();
+	r = line.failed ? -ENOMEM : cs_fd_write_all(STDOUT_FILENO, line.data, line.len);
+	if (r < 0)
+		report->error = r;
 }
 
-static void check_cgroups(struct report *report)
+static void say(struct report *report, const struct cs_check_engine *engine, const char *name,
+		const struct cs_finding *finding, const char *remedy)
 {
-	static const char *const layouts[] = { "v1", "v1 with an empty v2 mount (hybrid)", "v2", "none" };
-	static const char *const needed[] = { "memory", "pids", "cpu", "cpuset" };
-	struct cs_cgroup_host host;
-	struct cs_err err = CS_ERR_INIT;
+	bool counts = !engine || engine->in_use;
 
-	if (cs_cgroup_host_read(&host, &err) < 0) {
-		say(report, BAD, "cgroups", err.text, "mount cgroups at /sys/fs/cgroup");
+	if (finding->skip)
 		return;
-	}
-	say(report, host.layout == CS_CGROUP_NONE ? BAD : GOOD, "cgroups", layouts[host.layout],
-	    "mount cgroups at /sys/fs/cgroup");
-	for (size_t i = 0; i < CS_ARRAY_LEN(needed); i++) {
-		char remedy[256];
-		bool there = cs_cgroup_host_has(&host, needed[i]);
-
-		snprintf(remedy, sizeof(remedy), "enable it (v2: echo +%s >/sys/fs/cgroup/cgroup.subtree_control; memory: "
-			 "cgroup_enable=memory on the kernel's command line), or lift it with --best-effort", needed[i]);
-		say(report, there ? GOOD : BAD, needed[i], there ? "controller is there" : "no controller", remedy);
-	}
-}
-
-static void check_kernel(struct report *report)
-{
-	cs_auto(buf) filesystems = CS_BUF_INIT(64 * 1024);
-	cs_auto(buf) pattern = CS_BUF_INIT(4096);
-	cs_autofd int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	bool overlay = cs_file_read(AT_FDCWD, "/proc/filesystems", &filesystems) == 0 && filesystems.data &&
-		       strstr(filesystems.data, "overlay");
-	bool seccomp = prctl(PR_GET_SECCOMP) >= 0;
-
-	say(report, pidfd >= 0 ? GOOD : BAD, "pidfd", pidfd >= 0 ? "yes" : "no", "Linux 5.3 or later is needed");
-	say(report, seccomp ? GOOD : WEAK, "seccomp", seccomp ? "yes" : "no", "a kernel with CONFIG_SECCOMP_FILTER, or --seccomp none");
-	say(report, overlay ? GOOD : WEAK, "overlay", overlay ? "yes" : "not loaded", "modprobe overlay; needed by --writable-root");
-	if (cs_file_read(AT_FDCWD, "/proc/sys/kernel/core_pattern", &pattern) == 0 && pattern.data && pattern.data[0] == '|')
-		say(report, WEAK, "core_pattern", "a program of the host handles core dumps",
-		    "runs have RLIMIT_CORE 1, which keeps it from being started; do not raise it");
+	if (finding->remedy[0])
+		remedy = finding->remedy;
+	if (finding->verdict == CS_GOOD)
+		remedy = NULL;
+	report->bad |= counts && finding->verdict == CS_BAD;
+	if (report->json)
+		add_json(report, engine ? engine->name : NULL, counts, name, finding, remedy);
 	else
-		say(report, GOOD, "core_pattern", "no pipe", NULL);
-	say(report, access("/proc/self/ns/user", F_OK) == 0 ? GOOD : WEAK, "user namespaces",
-	    access("/proc/self/ns/user", F_OK) == 0 ? "yes" : "no", "needed by --userns");
+		add_text(report, engine != NULL, name, finding, remedy);
 }
 
-/* --- engines --------------------------------------------------------------------------- */
+/* --- engines ------------------------------------------------------------------------------ */
 
-/* One trial run with ourselves, in the strict policy: everything that a run needs is needed by it. */
-static int trial(const char *engine, char *why, size_t why_size)
+/* Under the name that --runtime takes; NULL: what runs take without one. */
+static int find(const struct cs_check *check, const char *name, struct cs_engine *ret, struct cs_err *err)
 {
-	char chunk[512];
-	cs_auto(strv) argv = CS_STRV_INIT;
-	static const char *const flags[] = { "--timeout=20s", "--quiet", "--", "true", NULL };
-	cs_autofd int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int words[2];
-	struct cs_spawn_fd fds[3];
-	struct cs_spawn spawn = { .path = "/proc/self/exe", .fds = fds, .n_fds = 3, .die_with_us = true };
-	struct cs_pidref child = CS_PIDREF_INIT;
-	struct cs_err err = CS_ERR_INIT;
-	int status = -1;
-	ssize_t n;
+	struct cs_settings s = *check->s; /* borrows all of it */
 
-	if (null_fd < 0 || cs_strv_add(&argv, "caisson") < 0 || cs_strv_add(&argv, "run") < 0 ||
-	    cs_strv_addf(&argv, "--runtime=%s", engine) < 0 || cs_strv_add_all(&argv, flags) < 0 ||
-	    cs_fd_pipe(words, 0) < 0)
-		return -1;
-	spawn.argv = cs_strv_v(&argv);
-	fds[0] = (struct cs_spawn_fd){ null_fd, 0 };
-	fds[1] = (struct cs_spawn_fd){ null_fd, 1 };
-	fds[2] = (struct cs_spawn_fd){ words[1], 2 };
-	if (cs_spawn(&spawn, &child, &err) < 0)
-		snprintf(why, why_size, "%.*s", (int)why_size - 1, err.text);
-	cs_close_fd(&words[1]);
-	n = cs_fd_read_all(words[0], chunk, sizeof(chunk) - 1);
-	cs_close_fd(&words[0]);
-	if (child.fd < 0)
-		return -1;
-	cs_pidref_wait_dead(&child, CS_NEVER);
-	cs_pidref_reap(&child, &status);
-	cs_pidref_release(&child);
-	if (n > 0)
-		snprintf(why, why_size, "%.*s", (int)strcspn(chunk, "\n") < (int)n ? (int)strcspn(chunk, "\n") : (int)n, chunk);
-	return status;
+	s.runtime = (char *)name;
+	return cs_job_find_engine(&s, check->config, ret, err);
 }
 
-static void check_engine(struct report *report, const char *name, bool wanted)
+static void head(struct report *report, const struct cs_check_engine *engine)
 {
-	struct cs_engine engine = { 0 };
-	struct cs_err err = CS_ERR_INIT;
-	char seen[4352], why[512] = "";
+	cs_auto(buf) line = CS_BUF_INIT(8192);
+	int r;
 
-	if (cs_engine_find(name, NULL, NULL, -1, &engine, &err) < 0) {
-		if (wanted)
-			say(report, BAD, name, err.text, NULL);
+	if (report->json) {
+		struct cs_finding found = { .verdict = CS_GOOD };
+
+		cs_find(&found, CS_GOOD, "%s %s", engine->engine.path,
+			engine->engine.version[0] ? engine->engine.version : "(no version)");
+		add_json(report, engine->name, engine->in_use, "engine", &found, NULL);
 		return;
 	}
-	snprintf(seen, sizeof(seen), "%s %s%s", engine.path, engine.version[0] ? engine.version : "(no version)",
-		 engine.features.rro ? ", rro" : "");
-	say(report, GOOD, name, seen, NULL);
-	if (geteuid() == 0) {
-		int status = trial(name, why, sizeof(why));
-
-		say(report, status == 0 ? GOOD : BAD, "  a trial run", status == 0 ? "works" : "fails",
-		    why[0] ? why : "see 'caisson run --verbose -- true'");
-	}
-	if (engine.kind->known_bad)
-		say(report, WEAK, "  known holes", engine.kind->known_bad,
-		    "a distribution may have mended them without a new version: 'cwd' below /proc/self/fd is refused by caisson itself");
-	cs_engine_release(&engine);
+	cs_tone_add(&report->tone, CS_COLOUR_BOLD, strchr(engine->name, '/') ? engine->engine.kind->name : engine->name, &line);
+	cs_buf_addf(&line, " %s, %s%s\n", engine->engine.version[0] ? engine->engine.version : "(says no version)",
+		    engine->engine.path, engine->in_use ? ", which runs use" : "");
+	r = line.failed ? -ENOMEM : cs_fd_write_all(STDOUT_FILENO, line.data, line.len);
+	if (r < 0)
+		report->error = r;
 }
 
-static void check_engines(struct report *report, const char *only)
+static void look_at_engine(const struct cs_check *check, const struct cs_check_engine *engine, struct report *report)
 {
-	struct cs_engine any = { 0 };
-	struct cs_err err = CS_ERR_INIT;
+	head(report, engine);
+	for (size_t i = 0; i < cs_check_engine_n && geteuid() == 0; i++) {
+		struct cs_finding found = { .verdict = CS_GOOD };
 
-	if (only) {
-		check_engine(report, only, true);
-		return;
+		if (!report->json)
+			cs_tone_progress("  %s: %s ...", engine->name, cs_check_engine_rows[i].name);
+		cs_check_engine_rows[i].look(check, engine, &found);
+		say(report, engine, cs_check_engine_rows[i].name, &found, cs_check_engine_rows[i].remedy);
 	}
-	if (cs_engine_find(NULL, NULL, NULL, -1, &any, &err) < 0)
-		say(report, BAD, "engine", err.text, "apt-get install crun");
-	cs_engine_release(&any);
+	if (!report->json)
+		cs_tone_progress_done();
+}
+
+/* Names of all engines that can be called by one: the one that runs use first, then the table's, then the configuration's. */
+static int list_names(const struct cs_check *check, const char *first, struct cs_strv *ret)
+{
+	const struct cs_json *runtime;
+	const char *name;
+
+	if (cs_strv_add(ret, first) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; cs_engine_kind_at(i); i++)
-		check_engine(report, cs_engine_kind_at(i)->name, false);
+		if (!cs_strv_has(ret, cs_engine_kind_at(i)->name) && cs_strv_add(ret, cs_engine_kind_at(i)->name) < 0)
+			return -ENOMEM;
+	cs_json_each_member(name, runtime, cs_json_member(check->config->file, "runtimes"))
+		if (!cs_strv_has(ret, name) && cs_strv_add(ret, name) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static void look_at_engines(const struct cs_check *check, bool only, struct report *report)
+{
+	struct cs_check_engine used = { .name = check->s->runtime, .in_use = true };
+	struct cs_err err = CS_ERR_INIT;
+	cs_auto(strv) names = CS_STRV_INIT;
+
+	if (find(check, used.name, &used.engine, &err) < 0) {
+		struct cs_finding found = { .verdict = CS_BAD };
+
+		cs_find(&found, CS_BAD, "%s", err.text);
+		say(report, NULL, "engine", &found, "install one (apt-get install crun), or name it with --runtime");
+		return;
+	}
+	if (!used.name)
+		used.name = used.engine.kind->name;
+	look_at_engine(check, &used, report);
+	if (list_names(check, used.name, &names) < 0)
+		report->error = -ENOMEM;
+	for (size_t i = 1; !only && i < names.n; i++) {
+		struct cs_check_engine other = { .name = names.v[i] };
+
+		cs_err_clear(&err);
+		if (find(check, other.name, &other.engine, &err) == 0)
+			look_at_engine(check, &other, report);
+		cs_engine_release(&other.engine);
+	}
+	cs_engine_release(&used.engine);
 }
 
 /* --- the walk ------------------------------------------------------------------------------ */
 
-static int check_all(struct cs_cmd_call *call, struct cs_err *err)
+static int print_json(struct report *report, struct cs_err *err)
 {
-	const struct check *check = call->own;
-	struct report report = { .json = check->json, .text = CS_BUF_INIT(1 << 20), .array = cs_json_new_array() };
+	cs_autojson struct cs_json *top = cs_json_new_object();
+	cs_auto(buf) text = CS_BUF_INIT(1 << 20);
 	int r = 0;
 
-	check_root(&report);
-	check_cgroups(&report);
-	check_kernel(&report);
-	check_engines(&report, check->runtime);
-	if (report.failed)
-		r = cs_fail(err, CS_LIMIT, ENOMEM, "report");
-	else if (check->json)
-		r = cs_json_write(report.array, CS_JSON_INDENTED, &report.text, err);
-	if (check->json)
-		cs_buf_addc(&report.text, '\n');
-	if (r == 0)
-		r = cs_cmd_print(&report.text, err);
-	call->code = report.bad;
-	cs_buf_release(&report.text);
-	cs_json_free(report.array);
+	r |= cs_json_put(top, "version", cs_json_new_u64(1));
+	r |= cs_json_put(top, "caisson", cs_json_new_string(PACKAGE_VERSION));
+	r |= cs_json_put(top, "ok", cs_json_new_bool(!report->bad));
+	r |= cs_json_put(top, "findings", cs_take_ptr(&report->findings));
+	if (r < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "report");
+	if (cs_json_write(top, CS_JSON_INDENTED, &text, err) < 0)
+		return -1;
+	cs_buf_addc(&text, '\n');
+	return cs_cmd_print(&text, err);
+}
+
+static int look_at_all(const struct cs_check *check, bool only, bool json, int *ret_code, struct cs_err *err)
+{
+	struct report report = { .json = json, .tone = cs_tone_of(STDOUT_FILENO), .findings = cs_json_new_array() };
+	int r = 0;
+
+	for (size_t i = 0; i < cs_check_host_n; i++) {
+		struct cs_finding found = { .verdict = CS_GOOD };
+
+		cs_check_host_rows[i].look(check, &found);
+		say(&report, NULL, cs_check_host_rows[i].name, &found, cs_check_host_rows[i].remedy);
+	}
+	look_at_engines(check, only, &report);
+	if (report.error)
+		r = cs_fail(err, CS_IO, -report.error, "report");
+	else if (json)
+		r = print_json(&report, err);
+	*ret_code = report.bad;
+	cs_json_free(report.findings);
 	return r;
+}
+
+/* Our part as a copy of ourselves. */
+static int answer(const struct cs_check *check, enum cs_try what, struct cs_err *err)
+{
+	struct cs_finding found = { .verdict = CS_GOOD };
+	cs_autojson struct cs_json *json = NULL;
+	cs_auto(buf) text = CS_BUF_INIT(16 * 1024);
+	int r;
+
+	cs_try_here(check, what, &found);
+	json = cs_finding_json(&found);
+	if (!json)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "answer");
+	if (cs_json_write(json, CS_JSON_COMPACT, &text, err) < 0)
+		return -1;
+	r = cs_fd_write_all(3, text.data, text.len);
+	return r < 0 ? cs_fail(err, CS_IO, -r, "answer") : 0;
+}
+
+static int check_host(struct cs_cmd_call *call, struct cs_err *err)
+{
+	const struct own *own = call->own;
+	struct cs_check check = { .s = &call->tree->values, .config = call->config, .host_err = CS_ERR_INIT };
+
+	if (cs_cgroup_host_read(&check.host, &check.host_err) < 0)
+		check.host.layout = CS_CGROUP_NONE;
+	if (own->what != CS_TRY_NO)
+		return answer(&check, (enum cs_try)own->what, err);
+	return look_at_all(&check, cs_settings_given(call->tree, "runtime"), own->json, &call->code, err);
 }
 
 const struct cs_cmd cs_cmd_check = {
@@ -228,6 +268,7 @@ const struct cs_cmd cs_cmd_check = {
 	.usage = "[FLAGS]",
 	.rows = rows,
 	.n_rows = &n_rows,
-	.own_size = sizeof(struct check),
-	.act = check_all,
+	.own_size = sizeof(struct own),
+	.settings = CS_FOR_CHECK,
+	.act = check_host,
 };

@@ -3,14 +3,13 @@
 #include "shim/base/log.h"
 #include "shim/cli/cmd.h"
 #include "shim/task/record.h"
+#include "shim/task/settings.h"
 
 struct gc {
-	char *state_dir;
 	bool quiet;
 };
 
 static const struct cs_opt rows[] = {
-	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct gc, state_dir), .arg = "DIR", .help = "where live runs are on record, if not where the configuration says" },
 	{ "quiet", 'q', CS_OPT_SWITCH, offsetof(struct gc, quiet), .help = "say nothing but errors" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
@@ -21,11 +20,9 @@ static int collect(struct cs_cmd_call *call, struct cs_err *err)
 	const struct gc *gc = call->own;
 	cs_auto(buf) text = CS_BUF_INIT(256);
 	cs_auto(strv) leftovers = CS_STRV_INIT;
-	cs_autofree char *state_dir = NULL;
 	struct cs_gc_counts counts;
 
-	if (cs_cmd_state_dir(gc->state_dir, &state_dir, err) < 0 ||
-	    cs_gc(state_dir, CS_NEVER, &counts, &leftovers, err) < 0)
+	if (cs_gc(call->tree->values.state_dir, CS_NEVER, &counts, &leftovers, err) < 0)
 		return -1;
 	for (size_t i = 0; i < leftovers.n; i++)
 		cs_log_error("still there: %s", leftovers.v[i]);
@@ -40,6 +37,7 @@ const struct cs_cmd cs_cmd_gc = {
 	.usage = "[FLAGS]",
 	.rows = rows,
 	.n_rows = &n_rows,
+	.settings = CS_FOR_RECORDS,
 	.own_size = sizeof(struct gc),
 	.act = collect,
 };

@@ -5,16 +5,15 @@
 #include "shim/base/clock.h"
 #include "shim/cli/cmd.h"
 #include "shim/task/record.h"
+#include "shim/task/settings.h"
 
 struct ps {
 	int format;
-	char *state_dir;
 };
 
 static const struct cs_opt rows[] = {
 	{ "format", 0, CS_OPT_CHOICE, offsetof(struct ps, format), .arg = "text|json", .choices = "text|json",
 	  .help = "json: an array of objects" },
-	{ "state-dir", 0, CS_OPT_TEXT, offsetof(struct ps, state_dir), .arg = "DIR", .help = "where live runs are on record, if not where the configuration says" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
@@ -64,14 +63,12 @@ static int list(struct cs_cmd_call *call, struct cs_err *err)
 	const struct ps *ps = call->own;
 	struct output out = { .text = CS_BUF_INIT(16 << 20), .array = cs_json_new_array() };
 	bool json = ps->format == CS_LIST_JSON;
-	cs_autofree char *state_dir = NULL;
-	int r = cs_cmd_state_dir(ps->state_dir, &state_dir, err);
+	int r;
 
 	if (!json)
 		cs_buf_addf(&out.text, "%-20s %-6s %-8s %-10s %-22s %s\n", "ID", "STATE", "PID", "ENGINE",
 			    "STARTED", "COMMAND");
-	if (r == 0)
-		r = cs_record_each(state_dir, json ? add_json : add_text, &out, err);
+	r = cs_record_each(call->tree->values.state_dir, json ? add_json : add_text, &out, err);
 	if (r == 0 && out.failed)
 		r = cs_fail(err, CS_LIMIT, ENOMEM, "list");
 	if (r == 0 && json) {
@@ -91,6 +88,7 @@ const struct cs_cmd cs_cmd_ps = {
 	.usage = "[FLAGS]",
 	.rows = rows,
 	.n_rows = &n_rows,
+	.settings = CS_FOR_RECORDS,
 	.own_size = sizeof(struct ps),
 	.act = list,
 };

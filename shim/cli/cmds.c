@@ -6,7 +6,7 @@
 
 #include "shim/base/fd.h"
 #include "shim/base/parse.h"
-#include "shim/task/config.h"
+#include "shim/task/settings.h"
 
 static const struct cs_cmd *const cmds[] = {
 	&cs_cmd_run, &cs_cmd_ps, &cs_cmd_gc, &cs_cmd_check, &cs_cmd_bundle, &cs_cmd_help_row, &cs_cmd_version,
@@ -78,25 +78,6 @@ bool cs_cmd_wants_help(int argc, char *const argv[])
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return true;
 	return false;
-}
-
-int cs_cmd_state_dir(const char *given, char **ret, struct cs_err *err)
-{
-	char *const no_flags[] = { (char *)"", NULL };
-	struct cs_settings_tree tree;
-	struct cs_config config;
-	int operand;
-
-	if (given) {
-		*ret = strdup(given);
-	} else {
-		if (cs_config_load(1, no_flags, 0, NULL, &config, &tree, &operand, err) < 0)
-			return -1;
-		*ret = cs_take_ptr(&tree.values.state_dir);
-		cs_settings_release(&tree);
-		cs_config_release(&config);
-	}
-	return *ret ? 0 : cs_fail(err, CS_LIMIT, ENOMEM, "state directory");
 }
 
 int cs_cmd_print(const struct cs_buf *text, struct cs_err *err)

@@ -1,5 +1,9 @@
 bin_PROGRAMS += caisson
 caisson_SOURCES = \
+	shim/cli/check.h \
+	shim/cli/check_engine.c \
+	shim/cli/check_host.c \
+	shim/cli/check_self.c \
 	shim/cli/cmd.h \
 	shim/cli/cmd_bundle.c \
 	shim/cli/cmd_check.c \
@@ -10,5 +14,6 @@ caisson_SOURCES = \
 	shim/cli/cmds.c \
 	shim/cli/frame.c \
 	shim/cli/main.c \
-	shim/cli/outcome.c shim/cli/outcome.h
+	shim/cli/outcome.c shim/cli/outcome.h \
+	shim/cli/tone.c shim/cli/tone.h
 caisson_LDADD = $(LIBS_TASK)

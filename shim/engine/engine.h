@@ -62,7 +62,6 @@ struct cs_engine_kind {
 	const char *help_arg;              /* prints the global flags */
 	const char *version_prefix;        /* what stands before the version in the first line of `--version`, without " :" */
 	const char *install;               /* what to do when it is missing */
-	const char *known_bad;             /* holes of old versions and how to probe for them (distributions mend without a new number), or NULL */
 };
 
 /* Row by name; NULL when unknown. */

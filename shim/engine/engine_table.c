@@ -51,7 +51,6 @@ static const struct cs_engine_kind kinds[] = {
 		.help_arg = "--help",
 		.version_prefix = "crun version",
 		.install = "apt-get install crun",
-		.known_bad = "CVE-2025-24965 (before 1.20, krun handler only): probe for the krun link beside the binary",
 	},
 	{
 		.name = "runc",
@@ -81,8 +80,6 @@ static const struct cs_engine_kind kinds[] = {
 		.help_arg = "--help",
 		.version_prefix = "runc version",
 		.install = "apt-get install runc",
-		.known_bad = "CVE-2024-21626 (before 1.1.12): probe with a cwd of /proc/self/fd/N, which must be refused; "
-			     "CVE-2025-31133 (before 1.2.8): probe with a root whose /dev/null is a link, which must not be followed",
 	},
 	{
 		.name = "runsc",

@@ -106,7 +106,9 @@ struct cs_settings_tree {
  */
 enum cs_settings_scope {
 	CS_FOR_RUN = 1 << 0,
-	CS_FOR_EXEC = 1 << 1
+	CS_FOR_EXEC = 1 << 1,
+	CS_FOR_CHECK = 1 << 2,
+	CS_FOR_RECORDS = 1 << 3 /* ps, gc and all others that only look for runs */
 };
 
 extern const struct cs_opt cs_settings_rows[];

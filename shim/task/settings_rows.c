@@ -13,6 +13,9 @@
 
 /* A row that exec takes like run; one that exec takes as a flag only, since what files and policies say of it made the session. */
 #define EXEC_TOO .scope = CS_FOR_RUN | CS_FOR_EXEC
+#define CHECK_TOO .scope = CS_FOR_RUN | CS_FOR_CHECK
+#define EXEC_CHECK_TOO .scope = CS_FOR_RUN | CS_FOR_EXEC | CS_FOR_CHECK
+#define ALL .scope = CS_FOR_RUN | CS_FOR_EXEC | CS_FOR_CHECK | CS_FOR_RECORDS
 #define EXEC_FLAG EXEC_TOO, .flag_only = CS_FOR_EXEC
 
 /* So that a few of them and a moment of today can be added without a look: half of what 64 bits hold, less some. */
@@ -100,12 +103,12 @@ static int check_best_effort(const char *value, struct cs_err *err)
 }
 
 const struct cs_opt cs_settings_rows[] = {
-	{ "runtime", 0, CS_OPT_TEXT, AT(runtime), .key = "runtime", .arg = "NAME|PATH",
+	{ "runtime", 0, CS_OPT_TEXT, AT(runtime), CHECK_TOO, .key = "runtime", .arg = "NAME|PATH",
 	  .help = "OCI engine: runc, crun, runsc, youki, kata-runtime, one from the configuration, or a path",
 	  .man = "Without it the first of crun and runc in PATH." },
-	{ "runtime-arg", 0, CS_OPT_LIST, AT(runtime_args), .key = "runtimeArgs", .arg = "ARG",
+	{ "runtime-arg", 0, CS_OPT_LIST, AT(runtime_args), CHECK_TOO, .key = "runtimeArgs", .arg = "ARG",
 	  .help = "argument for the engine, before its verb" },
-	{ "engine-timeout", 0, CS_OPT_DURATION, AT(engine_timeout_ns), EXEC_TOO, .key = "engineTimeout", .arg = "TIME",
+	{ "engine-timeout", 0, CS_OPT_DURATION, AT(engine_timeout_ns), EXEC_CHECK_TOO, .key = "engineTimeout", .arg = "TIME",
 	  .min = CS_NSEC_PER_MSEC, .help = "time that the engine may take for one call; three times that for its create" },
 	{ "systemd-cgroup", 0, CS_OPT_SWITCH, AT(systemd_cgroup), .key = "systemdCgroup",
 	  .help = "let systemd make the cgroup" },
@@ -217,13 +220,13 @@ const struct cs_opt cs_settings_rows[] = {
 
 	{ "id", 0, CS_OPT_TEXT, AT(id), .arg = "ID", .check = check_id,
 	  .help = "name of the run; else a random one" },
-	{ "policy", 0, CS_OPT_TEXT, AT(policy), EXEC_TOO, .key = "policy", .arg = "NAME",
+	{ "policy", 0, CS_OPT_TEXT, AT(policy), EXEC_CHECK_TOO, .key = "policy", .arg = "NAME",
 	  .help = "set of values to begin with: strict, default, none, or one from the configuration" },
-	{ "config", 0, CS_OPT_TEXT, AT(config), EXEC_TOO, .arg = "FILE",
+	{ "config", 0, CS_OPT_TEXT, AT(config), ALL, .arg = "FILE",
 	  .help = "configuration file in place of /etc/caisson/config.json" },
-	{ "state-dir", 0, CS_OPT_TEXT, AT(state_dir), EXEC_TOO, .key = "stateDir", .arg = "DIR",
+	{ "state-dir", 0, CS_OPT_TEXT, AT(state_dir), ALL, .key = "stateDir", .arg = "DIR",
 	  .check = check_state_dir, .help = "where live runs are on record" },
-	{ "cache-dir", 0, CS_OPT_TEXT, AT(cache_dir), EXEC_TOO, .key = "cacheDir", .arg = "DIR",
+	{ "cache-dir", 0, CS_OPT_TEXT, AT(cache_dir), EXEC_CHECK_TOO, .key = "cacheDir", .arg = "DIR",
 	  .check = check_absolute, .help = "where what engines say of themselves is kept" },
 	{ "print-effective", 0, CS_OPT_SWITCH, AT(print_effective), EXEC_TOO,
 	  .help = "print every setting and where it comes from, and do nothing" },

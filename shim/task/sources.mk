@@ -19,6 +19,7 @@ libcs_task_a_SOURCES = \
 	shim/task/jobspec_files.c \
 	shim/task/limits.c shim/task/limits.h \
 	shim/task/policy.c shim/task/policy.h \
+	shim/task/probe.c shim/task/probe.h \
 	shim/task/record.c shim/task/record.h shim/task/record_int.h \
 	shim/task/result.c shim/task/result.h \
 	shim/task/results.h \

@@ -5,12 +5,16 @@
 #include <inttypes.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "oci-spec/resources.h"
@@ -184,8 +188,53 @@ static CS_NORETURN void execute(const struct cs_json *process)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-pid_t box_create(const struct cs_json *config, enum box_limits limits, int start_fd)
+static bool is_null_device(const char *path)
 {
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+/* A directory by its path, "/proc/self/fd/N" without a /proc. */
+static int change_dir(const char *cwd)
+{
+	unsigned fd;
+
+	return sscanf(cwd, "/proc/self/fd/%u", &fd) == 1 ? fchdir((int)fd) : chdir(cwd);
+}
+
+static void set_up_walls(const struct cs_json *config, const struct box_plan *plan)
+{
+	bool holes = plan->walls == BOX_WALLS_HOLES;
+	/* what runc before 1.1.12 had open when it changed the directory */
+	int host_fd = holes ? open(CGROUP_TOP, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	const char *root = cs_json_string(cs_json_get(config, "root.path")), *cwd = cs_json_string(cs_json_get(config, "process.cwd"));
+	const struct cs_json *masked;
+
+	if (!root || !cwd || chdir(plan->bundle) < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || chdir(root) < 0)
+		_exit(125);
+	/* what is there stays, as with runc before 1.2.8 */
+	if (mknod("dev/null", S_IFCHR | 0666, makedev(1, 3)) < 0 && errno != EEXIST)
+		_exit(125);
+	if (chroot(".") < 0 || (!holes && !is_null_device("/dev/null")))
+		_exit(125);
+	cs_json_each(masked, cs_json_get(config, "linux.maskedPaths")) {
+		const char *path = cs_json_string(masked);
+
+		if (path && mount("/dev/null", path, NULL, MS_BIND, NULL) < 0 && errno != ENOENT)
+			_exit(125);
+	}
+	if (change_dir(cwd) < 0)
+		_exit(125);
+	if (host_fd >= 0)
+		close(host_fd);
+}
+
+pid_t box_create(const struct cs_json *config, const struct box_plan *plan)
+{
+	enum box_limits limits = plan->limits;
+	int start_fd = plan->start_fd;
 	int ready[2];
 	pid_t pid;
 	char byte;
@@ -194,11 +243,18 @@ pid_t box_create(const struct cs_json *config, enum box_limits limits, int start
 		return -1;
 	pid = fork();
 	if (pid != 0) {
+		ssize_t n = 0;
+
 		/* its end comes when the limits are in force, or with the process */
 		close(ready[1]);
-		if (pid > 0 && cs_fd_read_all(ready[0], &byte, 1) < 0)
+		if (pid > 0 && (n = cs_fd_read_all(ready[0], &byte, 1)) < 0)
 			perror("wait for the process");
 		close(ready[0]);
+		if (pid > 0 && n != 1 && plan->walls != BOX_WALLS_NONE) {
+			waitpid(pid, NULL, 0);
+			errno = EPERM;
+			return -1;
+		}
 		return pid;
 	}
 	setsid();
@@ -207,7 +263,11 @@ pid_t box_create(const struct cs_json *config, enum box_limits limits, int start
 		put_limit(config, i, limits);
 	if (limits != BOX_LIMITS_SKIP)
 		confine(config, cs_json_member(config, "process"));
+	if (plan->walls != BOX_WALLS_NONE)
+		set_up_walls(config, plan);
 	close(ready[0]);
+	if (write(ready[1], "", 1) != 1)
+		_exit(125);
 	close(ready[1]);
 	if (cs_fd_read_all(start_fd, &byte, 1) != 1)
 		_exit(125);

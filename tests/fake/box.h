@@ -14,8 +14,22 @@
 
 enum box_limits { BOX_LIMITS_APPLY, BOX_LIMITS_SKIP, BOX_LIMITS_HALF };
 
-/* Forks the process; it waits on `start_fd` for one byte. Its pid, -1. */
-pid_t box_create(const struct cs_json *config, enum box_limits limits, int start_fd);
+/*
+ * What an engine does at create, as far as a probe can see it: a mount
+ * namespace, root, masked paths, working directory; and the same as engines
+ * did it that had holes (CVE-2024-21626, CVE-2025-31133).
+ */
+enum box_walls { BOX_WALLS_NONE, BOX_WALLS_WHOLE, BOX_WALLS_HOLES };
+
+struct box_plan {
+	const char *bundle;
+	enum box_limits limits;
+	enum box_walls walls;
+	int start_fd;
+};
+
+/* Forks the process; it waits on `start_fd` for one byte. Its pid, -1; -1 also when it could not set its walls up. */
+pid_t box_create(const struct cs_json *config, const struct box_plan *plan);
 
 /* Forks a further process into the same cgroup; it does not wait. `process` as in process.json. */
 pid_t box_exec(const struct cs_json *config, const struct cs_json *process);

@@ -154,11 +154,20 @@ static enum box_limits limits_of(const struct script *script)
 	return word && strcmp(word, "half") == 0 ? BOX_LIMITS_HALF : BOX_LIMITS_APPLY;
 }
 
+static enum box_walls walls_of(const struct script *script)
+{
+	const char *word = script_get(script, "walls");
+
+	if (!word)
+		return BOX_WALLS_NONE;
+	return strcmp(word, "holes") == 0 ? BOX_WALLS_HOLES : BOX_WALLS_WHOLE;
+}
+
 static void verb_create(const struct call *call)
 {
 	cs_autojson struct cs_json *config = NULL;
 	char path[4096], bundle[4096], text[32];
-	int start_fd;
+	struct box_plan plan = { .bundle = bundle, .limits = limits_of(&call->script), .walls = walls_of(&call->script) };
 	pid_t pid;
 
 	if (!realpath(call->bundle ? call->bundle : ".", bundle))
@@ -167,11 +176,11 @@ static void verb_create(const struct call *call)
 	if (cs_file_mkdirs(call->root, 0700) < 0 || mkdir(file_of(call, "", path), 0700) < 0)
 		fail(call, "container '%s': %s", id_of(call), strerror(errno));
 	/* read and write: it waits for a byte also while nobody is there to write one */
-	if (mkfifo(file_of(call, "start", path), 0600) < 0 || (start_fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
+	if (mkfifo(file_of(call, "start", path), 0600) < 0 || (plan.start_fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
 		fail(call, "'%s': %s", path, strerror(errno));
-	pid = box_create(config, limits_of(&call->script), start_fd);
+	pid = box_create(config, &plan);
 	if (pid < 0)
-		fail(call, "fork: %s", strerror(errno));
+		fail(call, "container: %s", strerror(errno));
 	if (script_get(&call->script, "half"))
 		fail(call, "container half made");
 	snprintf(text, sizeof(text), "%d", (int)pid);

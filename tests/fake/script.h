@@ -22,6 +22,8 @@
  *   no-pid-file          create, exec
  *   late-pid-file MS     create: the file comes that long after the engine's end
  *   pid N                create: another number in the pid file
+ *   walls whole|holes    create: a root, masked paths and a working directory as an engine sets them up, or as
+ *                        one with holes did (box.h)
  *   limits apply|skip|half   create: of the cgroup's limits all (default), none, half of each
  *   version TEXT         --version
  *   then-exit N          this status after the work

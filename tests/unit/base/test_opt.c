@@ -364,6 +364,29 @@ START_TEST(rows_of_another_command)
 }
 END_TEST
 
+/* a command's own flag may be named as a setting that is for others */
+START_TEST(a_row_that_applies_goes_first)
+{
+	struct own {
+		uint64_t memory;
+	} own = { 0 };
+	static const struct cs_opt own_rows[] = {
+		{ "memory", 'm', CS_OPT_U64, offsetof(struct own, memory), .arg = "N", .help = "something else" },
+	};
+	const struct cs_opt_set more = { .rows = own_rows, .n = 1, .target = &own };
+	struct fixture f;
+
+	start(&f);
+	f.set.scope = SECOND;
+	f.set.more = &more;
+	ck_assert_int_eq(parse(&f, "--memory", "7"), 3);
+	ck_assert_uint_eq(own.memory, 7);
+	ck_assert_uint_eq(f.settings.memory_bytes, 0);
+	ck_assert_int_eq(parse(&f, "-m8"), 2);
+	ck_assert_uint_eq(own.memory, 8);
+}
+END_TEST
+
 START_TEST(help_and_manual_show_every_row_but_hidden_ones)
 {
 	cs_auto(buf) help = CS_BUF_INIT(65536);
@@ -394,4 +417,4 @@ CS_UNIT_SUITE(opt, every_form_of_a_flag, parsing_stops_at_the_first_operand,
 	      wrong_flags_are_named_with_the_nearest, long_garbage_is_cut_in_errors, flags_beside_a_wrong_value_are_salvaged,
 	      limits_can_be_lifted_by_word, lists_append_and_can_be_emptied,
 	      later_origins_win_whatever_comes_first, values_read_back,
-	      rows_of_another_command, help_and_manual_show_every_row_but_hidden_ones)
+	      rows_of_another_command, a_row_that_applies_goes_first, help_and_manual_show_every_row_but_hidden_ones)
