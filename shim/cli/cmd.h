@@ -83,7 +83,7 @@ int cs_cmd_print(const struct cs_buf *text, struct cs_err *err);
 /* --format of ps, gc and check. */
 enum cs_list_format { CS_LIST_TEXT, CS_LIST_JSON };
 
-extern const struct cs_cmd cs_cmd_run, cs_cmd_ps, cs_cmd_gc, cs_cmd_check, cs_cmd_bundle, cs_cmd_help_row,
+extern const struct cs_cmd cs_cmd_run, cs_cmd_exec, cs_cmd_ps, cs_cmd_gc, cs_cmd_check, cs_cmd_bundle, cs_cmd_help_row,
 	cs_cmd_version;
 
 #endif

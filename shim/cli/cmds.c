@@ -9,7 +9,7 @@
 #include "shim/task/settings.h"
 
 static const struct cs_cmd *const cmds[] = {
-	&cs_cmd_run, &cs_cmd_ps, &cs_cmd_gc, &cs_cmd_check, &cs_cmd_bundle, &cs_cmd_help_row, &cs_cmd_version,
+	&cs_cmd_run, &cs_cmd_exec, &cs_cmd_ps, &cs_cmd_gc, &cs_cmd_check, &cs_cmd_bundle, &cs_cmd_help_row, &cs_cmd_version,
 };
 
 const struct cs_cmd *cs_cmd_at(size_t i)

@@ -118,7 +118,14 @@ static int lay_env(const struct cs_exec_process_plan *plan, struct cs_json *conf
 
 	if (own && cs_json_get_strv(own, &env) < 0)
 		return cs_fail(err, CS_INVALID, 0, "the session's process.env is no list of strings");
-	if (cs_jobspec_add_env(&plan->tree->values, &env, err) < 0 || cs_jobspec_check_text(plan->args, &env, err) < 0)
+	for (size_t i = 0; i < plan->env->n; i++) {
+		const char *text = plan->env->v[i], *equals = strchr(text, '=');
+		cs_autofree char *key = strndup(text, (size_t)(equals - text));
+
+		if (!key || cs_strv_env_set(&env, key, equals + 1) < 0)
+			return cs_fail(err, CS_LIMIT, ENOMEM, "environment");
+	}
+	if (cs_jobspec_check_text(plan->args, &env, err) < 0)
 		return -1;
 	return cs_json_set_strv(config, "process.env", &env, err);
 }

@@ -14,6 +14,7 @@ struct cs_exec_process_plan {
 	struct cs_settings_tree *tree;  /* flags that were given are laid over; others leave the session's */
 	const struct cs_json *config;   /* the session's */
 	const struct cs_strv *args;     /* the command */
+	const struct cs_strv *env;      /* of cs_jobspec_add_env: over the session's */
 	int root_fd;                    /* the session's root, for names of users; -1: it cannot be seen, and only numbers will do */
 };
 
@@ -25,7 +26,7 @@ struct cs_exec_process {
 
 void cs_exec_process_release(struct cs_exec_process *process);
 
-/* Blocks only as reading --env-file does. CS_INVALID, CS_NOT_FOUND (a user), CS_LIMIT. */
+/* CS_INVALID, CS_NOT_FOUND (a user), CS_LIMIT. */
 int cs_exec_process_make(const struct cs_exec_process_plan *plan, struct cs_exec_process *ret, struct cs_err *err);
 
 /*

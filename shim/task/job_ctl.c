@@ -1,4 +1,5 @@
 /* What others may ask of a live run, over its control socket. A further request is a row of the table below. */
+#include "shim/task/exec_session.h"
 #include "shim/task/job_int.h"
 
 #include <unistd.h>
@@ -34,6 +35,8 @@ static int do_hello(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 
 static const struct cs_ctl_op ops[] = {
 	{ "hello", NULL, do_hello, false },
+	{ "exec-begin", "timeoutNs", cs__exec_begin, true },
+	{ "exec-end", NULL, cs__exec_end, false },
 };
 
 int cs__job_serve(struct job *job, struct cs_err *err)

@@ -10,6 +10,7 @@ struct value {
 static const struct value strict[] = {
 	{ "memory", "256m" },     { "pids-limit", "64" },     { "cpus", "1" },
 	{ "timeout", "10m" },     { "output-limit", "1m" },   { "on-output-limit", "kill" },
+	{ "exec-escape", "kill-container" },
 	{ NULL, NULL },
 };
 

@@ -18,6 +18,7 @@
 enum cs_at_output_limit { CS_AT_OUTPUT_KILL, CS_AT_OUTPUT_DISCARD };
 enum cs_format { CS_FORMAT_TEXT, CS_FORMAT_JSON };
 enum cs_sink_gone { CS_SINK_GONE_CANCEL, CS_SINK_GONE_DROP };
+enum cs_exec_escape { CS_ESCAPE_REPORT, CS_ESCAPE_KILL_CONTAINER };
 enum cs_capture_choice { CS_KEEP_NONE, CS_KEEP_HEAD, CS_KEEP_TAIL, CS_KEEP_BOTH };
 
 struct cs_settings {
@@ -64,6 +65,7 @@ struct cs_settings {
 	int64_t stop_timeout_ns;
 	bool die_with_parent;
 	int on_sink_gone;
+	int exec_escape;
 
 	/* output */
 	uint64_t output_limit_bytes, stdout_limit_bytes, stderr_limit_bytes;

@@ -189,6 +189,11 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "on-sink-gone", 0, CS_OPT_CHOICE, AT(on_sink_gone), EXEC_TOO, .key = "onSinkGone", .arg = "cancel|drop",
 	  .choices = "cancel|drop", .help = "when nobody reads stdout and stderr any more" },
 
+	{ "exec-escape", 0, CS_OPT_CHOICE, AT(exec_escape), .scope = CS_FOR_EXEC, .key = "execEscape", .arg = "report|kill-container",
+	  .choices = "report|kill-container",
+	  .help = "when a process of an exec may have escaped its end",
+	  .man = "It can where the engine has a kernel of its own (runsc) and the kernel's reports were lost." },
+
 	{ "output-limit", 0, CS_OPT_SIZE, AT(output_limit_bytes), EXEC_TOO, .key = "outputLimit", .arg = "SIZE",
 	  .lift = CS_LIFT_WORD, .help = "bytes delivered of stdout and of stderr, each" },
 	{ "stdout-limit", 0, CS_OPT_SIZE, AT(stdout_limit_bytes), EXEC_TOO, .key = "stdoutLimit", .arg = "SIZE",

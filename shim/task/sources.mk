@@ -5,7 +5,11 @@ libcs_task_a_SOURCES = \
 	shim/task/config.c shim/task/config.h \
 	shim/task/ctl.c shim/task/ctl.h \
 	shim/task/ctl_client.c \
+	shim/task/exec.c shim/task/exec.h shim/task/exec_int.h \
+	shim/task/exec_end.c \
 	shim/task/exec_process.c shim/task/exec_process.h \
+	shim/task/exec_session.c shim/task/exec_session.h \
+	shim/task/exec_setup.c \
 	shim/task/exit.c shim/task/exit.h \
 	shim/task/gc.c \
 	shim/task/guardian.c shim/task/guardian.h \

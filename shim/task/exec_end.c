@@ -1,0 +1,151 @@
+/* How an exec ended, and what is left to do away with. */
+#include "shim/task/exec_int.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/log.h"
+
+#define UNDO_NS (2 * CS_NSEC_PER_SEC)
+
+/* Rounds of the loop in which output and end that are there already are taken in. */
+#define SETTLE_ROUNDS 64
+
+/* --- the tree, where it has no cgroup --------------------------------------------------- */
+
+static struct cs_json *kill_request(const struct exec *exec, int signal)
+{
+	struct cs_json *request = cs_ctl_request("exec-kill");
+	int r = cs_json_put(request, "signal", cs_json_new_i64(signal));
+
+	if (signal == SIGKILL)
+		r |= cs_json_put(request, "escape", cs_json_new_string(exec->job.s->exec_escape == CS_ESCAPE_KILL_CONTAINER
+									   ? "kill-container" : "report"));
+	if (r < 0)
+		cs_json_free_ptr(&request);
+	return request;
+}
+
+/* Ends the tree, or what of it is left, and learns the first process's raw status. */
+static void kill_tree(struct exec *exec)
+{
+	struct job *job = &exec->job;
+	cs_autojson struct cs_json *reply = NULL;
+	const struct cs_json *straggler;
+	struct cs_err err = CS_ERR_INIT;
+	int64_t status;
+
+	if (cs_ctl_call(&exec->ctl, kill_request(exec, SIGKILL), cs_clock_deadline_ns(EXEC_KILL_NS), &reply, &err) < 0) {
+		cs_log_debug("end of the exec's tree: %s", err.text);
+		return;
+	}
+	if (cs_json_get_i64(cs_json_member(reply, "status"), &status) == 0) {
+		job->told = true;
+		job->told_status = (int)status;
+	}
+	cs_json_each(straggler, cs_json_member(reply, "stragglers"))
+		if (cs_json_string(straggler))
+			cs_strv_addf(&job->result->warnings, "stragglers: %s", cs_json_string(straggler));
+}
+
+static void send_stop(struct job *job)
+{
+	struct exec *exec = exec_of(job);
+	struct cs_err err = CS_ERR_INIT;
+
+	job->verdict.stop_pending = false;
+	if (job->cgroup)
+		cs_pidref_kill(&job->init, job->s->stop_signal);
+	else if (cs_ctl_call(&exec->ctl, kill_request(exec, job->s->stop_signal), cs_clock_deadline_ns(EXEC_ASK_NS), NULL,
+			     &err) < 0)
+		cs_log_debug("stop signal: %s", err.text);
+}
+
+/* --- before the end is looked at ------------------------------------------------------------ */
+
+/*
+ * A session whose init has ended kills all its processes; until they are
+ * reaped, by us too, its supervisor does not hear of that. An init that has
+ * given its program up is on its way out.
+ */
+bool cs__exec_session_ends(struct exec *exec)
+{
+	cs_autojson struct cs_json *reply = NULL;
+	struct cs_err err = CS_ERR_INIT;
+	const char *state;
+	char path[40], target[8];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)exec->session_init);
+	if (readlink(path, target, sizeof(target)) < 0)
+		return true;
+	if (cs_ctl_call(&exec->ctl, cs_ctl_request("hello"), cs_clock_deadline_ns(EXEC_ASK_NS), &reply, &err) < 0)
+		return err.kind == CS_STATE;
+	state = cs_json_string(cs_json_member(reply, "state"));
+	return state && strcmp(state, "ending") == 0;
+}
+
+/* Does somebody else still hold a stream? What is there already is taken in first. */
+static bool streams_are_held(struct job *job)
+{
+	for (int i = 0; i < SETTLE_ROUNDS && cs_loop_turn(job->loop, 0) > 0; i++)
+		;
+	for (int i = 0; i < CS_STREAMS; i++) {
+		const struct cs_drain *drain = cs_streams_drain(job->streams, (enum cs_stream)i);
+
+		if (drain && !cs_drain_is_done(drain) && !cs_drain_at_eof(drain))
+			return true;
+	}
+	return false;
+}
+
+static void kill_rest(struct job *job)
+{
+	struct exec *exec = exec_of(job);
+	bool by_itself = job->init_gone && !job->verdict.decided;
+
+	if (by_itself && job->streams)
+		job->held = streams_are_held(job);
+	if (exec->ctl.fd < 0)
+		return;
+	/* a process may be there though its start failed: the engine's call was ended half way */
+	if (job->start_ns > 0 && !job->cgroup)
+		kill_tree(exec);
+	if (by_itself && job->init_reaped && WIFSIGNALED(job->raw_status) && WTERMSIG(job->raw_status) == SIGKILL &&
+	    cs__exec_session_ends(exec))
+		cs__job_decide(job, CS_REASON_STOPPED, SIGKILL);
+}
+
+/* --- undoing ---------------------------------------------------------------------------------- */
+
+static void undo(struct job *job)
+{
+	struct exec *exec = exec_of(job);
+	struct cs_err err = CS_ERR_INIT;
+	char path[sizeof(job->places.cgroup) + sizeof(exec->name) + 1];
+	pid_t holder = 0;
+	int r = 0;
+
+	if (job->cgroup) {
+		snprintf(path, sizeof(path), "%s", cs_cgroup_path(job->cgroup));
+		cs_cgroup_free(cs_take_ptr(&job->cgroup));
+		r = cs_cgroup_remove(&job->host, path, cs_clock_deadline_ns(UNDO_NS), &holder);
+	}
+	/* what could not be removed is left to the supervisor, who tries again at the connection's end */
+	if (r < 0)
+		cs_strv_addf(&job->result->leftovers, "cgroup %s: %s, process %d", path, strerror(-r), (int)holder);
+	else if (exec->name[0] && cs_ctl_call(&exec->ctl, cs_ctl_request("exec-end"), cs_clock_deadline_ns(EXEC_ASK_NS),
+					      NULL, &err) < 0)
+		cs_log_debug("end of the exec: %s", err.text);
+	cs_loop_remove(job->loop, &exec->ctl_source);
+	cs_ctl_client_release(&exec->ctl);
+}
+
+const struct job_ways cs__exec_ways = {
+	.send_stop = send_stop,
+	.kill_rest = kill_rest,
+	.undo = undo,
+};

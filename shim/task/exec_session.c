@@ -1,0 +1,222 @@
+/*
+ * The supervisor's side of execs: where they are told what they need, and
+ * who ends them when their caisson cannot.
+ */
+#include "shim/task/exec_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/base/log.h"
+#include "shim/sys/path.h"
+#include "shim/task/exec_int.h"
+
+/* What a kill and the removal behind it may take; the end of the session removes what holds out. */
+#define KILL_NS (2 * CS_NSEC_PER_SEC)
+#define SPLIT_NS (2 * CS_NSEC_PER_SEC)
+
+/* One exec, as long as its connection is there. */
+struct held {
+	struct job *job;
+	char name[32];
+	bool over;         /* its caisson has said that nothing is left */
+	uint64_t inside;   /* see struct exec */
+	struct cs_source timer;
+};
+
+/* --- an exec's things ------------------------------------------------------------------ */
+
+static void dir_of(const struct job *job, const char *name, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/exec-%s", job->places.private, name);
+}
+
+static void remove_dir(const struct held *held)
+{
+	cs_autofd int private_fd = open(held->job->places.private, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char name[64];
+	int r;
+
+	snprintf(name, sizeof(name), "exec-%s", held->name);
+	r = private_fd < 0 ? -errno : cs_path_remove_tree(private_fd, name);
+	if (r < 0)
+		cs_log_debug("exec %s: its directory stays until the session's end: %s", held->name, strerror(-r));
+}
+
+static void group_of(const struct held *held, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/%s", cs_cgroup_path(held->job->cgroup), held->name);
+}
+
+/* Kills and removes its group, which is mostly gone. */
+static void end_group(const struct held *held)
+{
+	struct job *job = held->job;
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_cgroup *group = NULL;
+	char path[sizeof(job->places.cgroup) + sizeof(held->name) + 1];
+	int r;
+
+	if (!job->cgroup)
+		return; /* the session's own is removed already, with all below it */
+	group_of(held, path, sizeof(path));
+	if (cs_cgroup_remove(&job->host, path, 0, NULL) == 0)
+		return;
+	if (cs_cgroup_open(&job->host, path, &group, &err) == 0) {
+		cs_cgroup_kill(group, cs_clock_deadline_ns(KILL_NS));
+		cs_cgroup_free(group);
+	}
+	r = cs_cgroup_remove(&job->host, path, cs_clock_deadline_ns(KILL_NS), NULL);
+	if (r < 0)
+		cs_log_warn("cgroup %s of an exec: %s", path, strerror(-r));
+}
+
+/* The connection has ended. Outside the loop. */
+static void let_go(void *state, void *arg CS_UNUSED)
+{
+	struct held *held = state;
+
+	cs_loop_remove(held->job->loop, &held->timer);
+	if (!held->over) {
+		cs_log_info("exec %s: its caisson is gone: what is left of it is ended", held->name);
+		end_group(held);
+	}
+	remove_dir(held);
+	free(held);
+}
+
+/* Its caisson is stopped or stuck: no wait in the loop, the rest is done when its connection ends. */
+static void on_deadline(struct cs_loop *loop CS_UNUSED, void *arg)
+{
+	struct held *held = arg;
+	struct job *job = held->job;
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_cgroup *group;
+	char path[sizeof(job->places.cgroup) + sizeof(held->name) + 1];
+
+	if (!job->cgroup)
+		return;
+	group_of(held, path, sizeof(path));
+	if (cs_cgroup_open(&job->host, path, &group, &err) < 0)
+		return;
+	cs_log_warn("exec %s is past its wall limit and its caisson does not act: killed", held->name);
+	cs_cgroup_kill_start(group);
+	cs_cgroup_free(group);
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+static int refuse_begin(const struct job *job, const struct cs_ctl_peer *peer, struct cs_err *err)
+{
+	if (cs_ctl_peer_state(peer))
+		return cs_fail(err, CS_INVALID, 0, "one connection is for one exec");
+	if (job->verdict.decided || job->init_gone || job->ended)
+		return cs_fail(err, CS_STATE, 0, "the session '%s' is ending", job->result->id);
+	if (!job->started)
+		return cs_fail(err, CS_STATE, 0, "the session '%s' has not started yet", job->result->id);
+	return 0;
+}
+
+static struct cs_json *engine_facts(const struct cs_engine *engine)
+{
+	struct cs_json *facts = cs_json_new_object();
+	int r = cs_json_put(facts, "kind", cs_json_new_string(engine->kind->name));
+
+	r |= cs_json_put(facts, "path", cs_json_new_string(engine->path));
+	r |= cs_json_put(facts, "version", cs_json_new_string(engine->version));
+	r |= cs_json_put(facts, "args", cs_json_new_strv(&engine->global_args));
+	if (r < 0)
+		cs_json_free_ptr(&facts);
+	return facts;
+}
+
+static int put_facts(const struct job *job, const char *name, const char *dir, struct cs_json *reply)
+{
+	struct cs_engine_args args = cs__job_engine_args(job);
+	int r = cs_json_put(reply, "name", cs_json_new_string(name));
+
+	r |= cs_json_put(reply, "dir", cs_json_new_string(dir));
+	r |= cs_json_put(reply, "bundle", cs_json_new_string(job->places.bundle));
+	r |= cs_json_put(reply, "engineRoot", cs_json_new_string(job->places.engine_root));
+	r |= cs_json_put(reply, "cgroup", cs_json_new_string(cs_cgroup_path(job->cgroup)));
+	r |= cs_json_put(reply, "engine", engine_facts(&job->engine));
+	r |= cs_json_put(reply, "initPid", cs_json_new_i64(job->init.pid));
+	r |= cs_json_put(reply, "systemdCgroup", cs_json_new_bool(args.systemd_cgroup));
+	r |= cs_json_put(reply, "networkNone", cs_json_new_bool(args.network_none));
+	r |= cs_json_put(reply, "networkHost", cs_json_new_bool(args.network_host));
+	return r;
+}
+
+/* NULL with err. */
+static struct held *make_held(struct job *job, const struct cs_json *request, struct cs_err *err)
+{
+	struct held *held = calloc(1, sizeof(*held));
+	int64_t timeout_ns;
+	int r = 0;
+
+	if (!held) {
+		cs_fail(err, CS_LIMIT, ENOMEM, "exec");
+		return NULL;
+	}
+	held->job = job;
+	snprintf(held->name, sizeof(held->name), "x%u", ++job->execs_begun);
+	if (cs_json_get_i64(cs_json_member(request, "timeoutNs"), &timeout_ns) == 0)
+		r = cs_loop_add_timer(job->loop, cs_clock_deadline_ns(timeout_ns), on_deadline, held, &held->timer);
+	if (r < 0) {
+		cs_fail(err, CS_IO, -r, "exec");
+		cs_free_ptr(&held);
+	}
+	return held;
+}
+
+int cs__exec_begin(struct cs_ctl_peer *peer, const struct cs_json *request, struct cs_json *reply, void *arg,
+		   struct cs_err *err)
+{
+	struct job *job = arg;
+	struct held *held;
+	char dir[240];
+	int r;
+
+	if (refuse_begin(job, peer, err) < 0)
+		return -1;
+	/* the first exec pays for it, not every run */
+	r = job->engine.kind->exec_cgroup ? cs_cgroup_split(job->cgroup, EXEC_LEAF, cs_clock_deadline_ns(SPLIT_NS)) : 0;
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "room for the exec in the session's cgroup");
+	held = make_held(job, request, err);
+	if (!held)
+		return -1;
+	cs_ctl_peer_hold(peer, held, let_go);
+	dir_of(job, held->name, dir, sizeof(dir));
+	if (mkdir(dir, 0700) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "'%s'", dir);
+	return put_facts(job, held->name, dir, reply) < 0 ? cs_fail(err, CS_LIMIT, ENOMEM, "reply") : 0;
+}
+
+static struct held *held_of(const struct cs_ctl_peer *peer, struct cs_err *err)
+{
+	struct held *held = cs_ctl_peer_state(peer);
+
+	if (!held)
+		cs_fail(err, CS_INVALID, 0, "no exec has begun on this connection");
+	return held;
+}
+
+int cs__exec_end(struct cs_ctl_peer *peer, const struct cs_json *request CS_UNUSED, struct cs_json *reply CS_UNUSED,
+		 void *arg CS_UNUSED, struct cs_err *err)
+{
+	struct held *held = held_of(peer, err);
+
+	if (!held)
+		return -1;
+	held->over = true;
+	cs_loop_remove(held->job->loop, &held->timer);
+	remove_dir(held);
+	return 0;
+}
