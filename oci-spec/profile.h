@@ -58,6 +58,17 @@ int cs_profile_file(const char *path, const struct cs_strv *allow,
 		    struct cs_strv *ret_unknown, struct cs_err *err);
 
 /*
+ * A profile that lets through no call that either of two refuses: `theirs`,
+ * its keys and architectures kept, with rules taken away or replaced by those
+ * of `ours`. Where both allow a call under different conditions only the
+ * conditions that both name stay, so the result may refuse a little more than both.
+ * Done twice it changes nothing more. *ret is the caller's. CS_INVALID, naming
+ * the place, for what is no profile of runtime-spec's form; CS_LIMIT.
+ */
+int cs_profile_both(const struct cs_json *theirs, const struct cs_json *ours, struct cs_json **ret,
+		    struct cs_err *err);
+
+/*
  * Compiles a profile (the form of linux.seccomp) to the program that the kernel
  * runs, struct sock_filter after struct sock_filter (seccomp(2)), for an engine
  * that takes it ready-made: crun does, in base64, as the annotation

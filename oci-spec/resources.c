@@ -68,11 +68,9 @@ const struct cs_resource_row *cs_resource_row(enum cs_resource resource)
 	return &rows[resource];
 }
 
-/* The number at the row's path, unlimited in all its encodings. */
-static int asked_by_path(const struct cs_json *config, const struct cs_resource_row *row,
-			 uint64_t *ret, struct cs_err *err)
+int cs_resource_number(const struct cs_json *value, const struct cs_resource_row *row, uint64_t *ret,
+		       struct cs_err *err)
 {
-	const struct cs_json *value = cs_json_get(config, row->path);
 	int64_t number;
 
 	if (cs_json_kind(value) == CS_JSON_NULL) {
@@ -94,7 +92,7 @@ static const char *unified_text(const struct cs_json *config, const char *key)
 	return cs_json_string(cs_json_member(cs_json_get(config, "linux.resources.unified"), key));
 }
 
-static int asked_by_unified(const char *text, const char *key, uint64_t *ret, struct cs_err *err)
+int cs_resource_unified(const char *text, const char *key, uint64_t *ret, struct cs_err *err)
 {
 	if (strcmp(text, "max") == 0) {
 		*ret = CS_UNLIMITED;
@@ -118,21 +116,32 @@ static uint64_t millicpus(uint64_t quota_us, uint64_t period_us)
 	return wide >= CS_UNLIMITED ? CS_UNLIMITED - 1 : CS_MAX((uint64_t)wide, 1);
 }
 
-/* "QUOTA PERIOD", "QUOTA", either with max in place of the first (cgroup-v2.rst, cpu.max). */
-static int cpu_by_unified(const char *text, uint64_t *ret, struct cs_err *err)
+/* cgroup-v2.rst, cpu.max */
+int cs_resource_unified_cpu(const char *text, uint64_t *ret_quota_us, uint64_t *ret_period_us,
+			    struct cs_err *err)
 {
-	const char *space = strchr(text, ' ');
-	uint64_t quota_us, period_us = CS_CPU_PERIOD_US;
+	const char *space = strchrnul(text, ' ');
+	uint64_t quota_us, period_us = 0;
 	char quota[24] = "";
 
-	if (!space)
-		space = text + strlen(text);
 	if ((size_t)(space - text) < sizeof(quota))
 		memcpy(quota, text, (size_t)(space - text));
 	if (*space && (cs_parse_u64(space + 1, &period_us) < 0 || period_us == 0))
 		return cs_fail(err, CS_INVALID, 0,
 			       "linux.resources.unified.cpu.max: '%s' has no period", text);
-	if (asked_by_unified(quota, "cpu.max", &quota_us, err) < 0)
+	if (cs_resource_unified(quota, "cpu.max", &quota_us, err) < 0)
+		return -1;
+	*ret_quota_us = quota_us;
+	if (*space)
+		*ret_period_us = period_us;
+	return 0;
+}
+
+static int cpu_by_unified(const char *text, uint64_t *ret, struct cs_err *err)
+{
+	uint64_t quota_us, period_us = CS_CPU_PERIOD_US;
+
+	if (cs_resource_unified_cpu(text, &quota_us, &period_us, err) < 0)
 		return -1;
 	*ret = millicpus(quota_us, period_us);
 	return 0;
@@ -152,7 +161,8 @@ static int asked_cpu(const struct cs_json *config, uint64_t *ret, struct cs_err 
 			"linux.resources.cpu.period: must be a whole number of microseconds");
 	if (period_us == 0) /* engines take it for "not set" */
 		period_us = CS_CPU_PERIOD_US;
-	if (asked_by_path(config, &rows[CS_RES_CPU], &quota_us, err) < 0)
+	if (cs_resource_number(cs_json_get(config, rows[CS_RES_CPU].path), &rows[CS_RES_CPU],
+			       &quota_us, err) < 0)
 		return -1;
 	*ret = millicpus(quota_us, period_us);
 	return 0;
@@ -163,7 +173,7 @@ static int asked_swap(const struct cs_json *config, const char *unified, uint64_
 {
 	uint64_t swap, memory;
 
-	if (asked_by_unified(unified, "memory.swap.max", &swap, err) < 0 ||
+	if (cs_resource_unified(unified, "memory.swap.max", &swap, err) < 0 ||
 	    cs_resource_asked(config, CS_RES_MEMORY, &memory, err) < 0)
 		return -1;
 	if (__builtin_add_overflow(swap, memory, ret) || swap == CS_UNLIMITED ||
@@ -189,9 +199,9 @@ int cs_resource_asked(const struct cs_json *config, enum cs_resource resource, u
 		break;
 	default:
 		if (unified)
-			return asked_by_unified(unified, row->unified_key, ret, err);
+			return cs_resource_unified(unified, row->unified_key, ret, err);
 	}
-	return asked_by_path(config, row, ret, err);
+	return cs_resource_number(cs_json_get(config, row->path), row, ret, err);
 }
 
 const char *cs_resource_asked_cpus(const struct cs_json *config)
@@ -210,6 +220,11 @@ const char *cs_resource_asked_cpus(const struct cs_json *config)
 struct cpuset {
 	unsigned char bit[CPUS_MAX / 8];
 };
+
+static bool has_cpu(const struct cpuset *set, unsigned cpu)
+{
+	return (set->bit[cpu / 8] >> (cpu % 8)) & 1;
+}
 
 /* Reads digits at *p and steps behind them. */
 static int read_cpu(const char **p, unsigned *ret)
@@ -265,4 +280,32 @@ int cs_cpuset_equal(const char *a, const char *b)
 	if (r < 0)
 		return r;
 	return memcmp(&of_a, &of_b, sizeof(of_a)) == 0;
+}
+
+int cs_cpuset_both(const char *a, const char *b, struct cs_buf *out)
+{
+	struct cpuset of_a, of_b;
+	const char *comma = "";
+	int r = cpuset_parse(a, &of_a);
+
+	if (r == 0)
+		r = cpuset_parse(b, &of_b);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < sizeof(of_a.bit); i++)
+		of_a.bit[i] &= of_b.bit[i];
+	for (unsigned first = 0; first < CPUS_MAX; first++) {
+		unsigned last = first;
+
+		if (!has_cpu(&of_a, first))
+			continue;
+		while (last + 1 < CPUS_MAX && has_cpu(&of_a, last + 1))
+			last++;
+		cs_buf_addf(out, "%s%u", comma, first);
+		if (last > first)
+			cs_buf_addf(out, "-%u", last);
+		comma = ",";
+		first = last;
+	}
+	return out->failed ? -ENOMEM : 0;
 }

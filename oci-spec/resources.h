@@ -56,10 +56,24 @@ const struct cs_resource_row *cs_resource_row(enum cs_resource resource);
 int cs_resource_asked(const struct cs_json *config, enum cs_resource resource, uint64_t *ret,
 		      struct cs_err *err);
 
+/* The number that stands at the row's path, unlimited in all its encodings (NULL and null too). Errors as above. */
+int cs_resource_number(const struct cs_json *value, const struct cs_resource_row *row, uint64_t *ret,
+		       struct cs_err *err);
+
+/* The number in the text of a unified key; CS_UNLIMITED for "max". CS_INVALID, naming the key. Not for cpu.max. */
+int cs_resource_unified(const char *text, const char *key, uint64_t *ret, struct cs_err *err);
+
+/* "QUOTA PERIOD" or "QUOTA" of cpu.max, CS_UNLIMITED for max; *ret_period_us is left alone when there is none. */
+int cs_resource_unified_cpu(const char *text, uint64_t *ret_quota_us, uint64_t *ret_period_us,
+			    struct cs_err *err);
+
 /* The CPUs that a config.json asks for, "0-3,8" (cpuset(7), "List format"); NULL for all. Borrowed from config. */
 const char *cs_resource_asked_cpus(const struct cs_json *config);
 
 /* Do two lists name the same CPUs? 1 or 0; -EINVAL when either is no list, -ERANGE past CPU 8191. */
 int cs_cpuset_equal(const char *a, const char *b);
+
+/* Appends the CPUs that both lists name, "0-2,4"; nothing when there are none. As above; -ENOMEM. */
+int cs_cpuset_both(const char *a, const char *b, struct cs_buf *out);
 
 #endif

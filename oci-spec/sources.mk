@@ -7,6 +7,7 @@ libcs_oci_spec_a_SOURCES = \
 	oci-spec/json_read.c \
 	oci-spec/json_write.c \
 	oci-spec/profile.c oci-spec/profile.h oci-spec/profile_int.h \
+	oci-spec/profile_both.c \
 	oci-spec/profile_compile.c \
 	oci-spec/profile_file.c \
 	oci-spec/profile_table.c oci-spec/profile_table.h \

@@ -48,6 +48,14 @@ enum cs_opt_lift {
 /* What the target then holds; durations: CS_NEVER (clock.h). */
 #define CS_OPT_UNLIMITED UINT64_MAX
 
+/* What makes a value tighter than another one, for sources that may only tighten. */
+enum cs_opt_tighter {
+	CS_TIGHTER_NEVER, /* the row is not for them */
+	CS_TIGHTER_LESS,  /* the smaller number; no limit is the largest; of choices the one named first */
+	CS_TIGHTER_TRUE,  /* a switch that is on */
+	CS_TIGHTER_MORE   /* a longer list */
+};
+
 struct cs_opt {
 	const char *name;    /* long name without dashes */
 	char letter;         /* short name or 0 */
@@ -61,6 +69,7 @@ struct cs_opt {
 	const char *absent;  /* value when the flag stands without one; then only --name=VALUE gives one */
 	uint64_t min, max;   /* of numbers, sizes, durations; max 0 means none */
 	enum cs_opt_lift lift; /* words for "no limit" */
+	enum cs_opt_tighter tighter; /* what cs_opt_tighten takes */
 	bool hidden;         /* not in help */
 	unsigned scope;      /* bits of whoever owns the table, one a command: who takes the row; 0 is bit 0 alone */
 	unsigned flag_only;  /* of these bits: who takes it as a flag and from nowhere else */
@@ -75,6 +84,7 @@ enum cs_opt_origin {
 	CS_ORIGIN_POLICY,
 	CS_ORIGIN_FILE,
 	CS_ORIGIN_FLAG,
+	CS_ORIGIN_ANNOTATION, /* of a container; only ever tightens, so it comes last */
 	CS_ORIGINS
 };
 
@@ -107,6 +117,14 @@ int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const cha
 
 /* Does the command of the set take the row: as a flag, and from that origin? */
 bool cs_opt_in_scope(const struct cs_opt_set *set, const struct cs_opt *row, enum cs_opt_origin origin);
+
+/*
+ * Sets a value unless it is looser than the one that is there, in the sense of
+ * the row's `tighter`; a looser one is read and changes nothing. CS_INVALID as
+ * above, and for a row that is not for this.
+ */
+int cs_opt_tighten(const struct cs_opt_set *set, const struct cs_opt *row, const char *what,
+		   const char *value, enum cs_opt_origin origin, struct cs_err *err);
 
 /* Row by long name or by key, whatever its scope; NULL when there is none. */
 const struct cs_opt *cs_opt_by_name(const struct cs_opt_set *set, const char *name);

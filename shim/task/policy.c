@@ -11,6 +11,7 @@ static const struct value strict[] = {
 	{ "memory", "256m" },     { "pids-limit", "64" },     { "cpus", "1" },
 	{ "timeout", "10m" },     { "output-limit", "1m" },   { "on-output-limit", "kill" },
 	{ "exec-escape", "kill-container" },
+	{ "confine", "capabilities,privileges,root,namespaces,devices,seccomp,masked,readonly,rlimits,core" },
 	{ NULL, NULL },
 };
 
@@ -20,6 +21,8 @@ static const struct value lenient[] = {
 	{ "output-rate", "1m" },
 	{ "output-burst", "64m" },
 	{ "on-output-limit", "discard" },
+	{ "bound", "unbounded" },
+	{ "confine", "masked,core" },
 	{ NULL, NULL },
 };
 

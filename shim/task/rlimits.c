@@ -95,7 +95,7 @@ static int parse_value(const char *text, uint64_t *ret)
 	return cs_parse_size(text, ret);
 }
 
-static int put_given(struct cs_rlimits *limits, const char *text, struct cs_err *err)
+static int put_given(struct cs_rlimits *limits, const char *text, bool raising, struct cs_err *err)
 {
 	const char *equals = strchr(text, '=');
 	const struct resource *resource = equals ? by_name(text, (size_t)(equals - text)) : NULL;
@@ -117,22 +117,11 @@ static int put_given(struct cs_rlimits *limits, const char *text, struct cs_err 
 			       text);
 	if (soft > hard)
 		return cs_fail(err, CS_INVALID, 0, "--ulimit: '%.64s': the soft limit is above the hard one", text);
-	if (getrlimit(resource->number, &own) == 0 && hard > own.rlim_max && !may_raise())
+	if (raising && getrlimit(resource->number, &own) == 0 && hard > own.rlim_max && !may_raise())
 		return cs_fail(err, CS_LIMIT, 0, "--ulimit: '%.64s' is above caisson's own hard limit (%llu), and without "
 			       "CAP_SYS_RESOURCE it cannot be raised",
 			       text, (unsigned long long)own.rlim_max);
 	put(limits, resource, soft, hard);
-	return 0;
-}
-
-int cs_rlimits_given(const struct cs_strv *ulimits, struct cs_rlimits *ret, struct cs_err *err)
-{
-	struct cs_rlimits limits = { .n = 0 };
-
-	for (size_t i = 0; i < ulimits->n; i++)
-		if (put_given(&limits, ulimits->v[i], err) < 0)
-			return -1;
-	*ret = limits;
 	return 0;
 }
 
@@ -141,27 +130,50 @@ uint64_t cs_rlimits_cpu_seconds(int64_t cpu_time_ns)
 	return (uint64_t)(cpu_time_ns / CS_NSEC_PER_SEC) + 2;
 }
 
-int cs_rlimits_make(const struct cs_rlimits_plan *plan, struct cs_rlimits *ret, struct cs_err *err)
+static void put_defaults(struct cs_rlimits *limits, const struct cs_rlimits_plan *plan)
 {
-	struct cs_rlimits limits = { .n = 0 };
-
-	put_default(&limits, "RLIMIT_NOFILE", 1024, 1024);
+	put_default(limits, "RLIMIT_NOFILE", 1024, 1024);
 	/* 1, not 0: with 0 a core_pattern pipe still runs its helper as root of the host (core(5)) */
-	put_default(&limits, "RLIMIT_CORE", 1, 1);
-	put_default(&limits, "RLIMIT_STACK", 8 << 20, RLIM_INFINITY);
-	put_default(&limits, "RLIMIT_MEMLOCK", 64 << 10, 64 << 10);
+	put_default(limits, "RLIMIT_CORE", 1, 1);
+	put_default(limits, "RLIMIT_STACK", 8 << 20, RLIM_INFINITY);
+	put_default(limits, "RLIMIT_MEMLOCK", 64 << 10, 64 << 10);
 	if (plan->fsize_bytes != CS_UNLIMITED)
-		put_default(&limits, "RLIMIT_FSIZE", plan->fsize_bytes, plan->fsize_bytes);
+		put_default(limits, "RLIMIT_FSIZE", plan->fsize_bytes, plan->fsize_bytes);
 	if (plan->cpu_time_ns != CS_NEVER) {
 		uint64_t seconds = cs_rlimits_cpu_seconds(plan->cpu_time_ns);
 
-		put_default(&limits, "RLIMIT_CPU", seconds, seconds);
+		put_default(limits, "RLIMIT_CPU", seconds, seconds);
 	}
+}
+
+static int make(const struct cs_rlimits_plan *plan, bool defaults, bool raising, struct cs_rlimits *ret,
+		struct cs_err *err)
+{
+	struct cs_rlimits limits = { .n = 0 };
+
+	if (defaults)
+		put_defaults(&limits, plan);
 	for (size_t i = 0; i < plan->ulimits->n; i++)
-		if (put_given(&limits, plan->ulimits->v[i], err) < 0)
+		if (put_given(&limits, plan->ulimits->v[i], raising, err) < 0)
 			return -1;
 	*ret = limits;
 	return 0;
+}
+
+int cs_rlimits_make(const struct cs_rlimits_plan *plan, struct cs_rlimits *ret, struct cs_err *err)
+{
+	return make(plan, true, true, ret, err);
+}
+
+int cs_rlimits_given(const struct cs_strv *ulimits, struct cs_rlimits *ret, struct cs_err *err)
+{
+	return make(&(struct cs_rlimits_plan){ .ulimits = ulimits }, false, true, ret, err);
+}
+
+int cs_rlimits_bounds(const struct cs_rlimits_plan *plan, bool defaults, struct cs_rlimits *ret,
+		      struct cs_err *err)
+{
+	return make(plan, defaults, false, ret, err);
 }
 
 /* "unlimited" or a number in the text at *p, which is moved behind it. */

@@ -5,6 +5,7 @@
 #ifndef CS_TASK_RLIMITS_H
 #define CS_TASK_RLIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,14 @@ int cs_rlimits_given(const struct cs_strv *ulimits, struct cs_rlimits *ret, stru
 
 /* In whole seconds, and above the group's own limit: for the second belt. */
 uint64_t cs_rlimits_cpu_seconds(int64_t cpu_time_ns);
+
+/*
+ * The same as bounds for limits that somebody else chose: a caller's limit
+ * above our own is no error, since nothing is raised by it. Without `defaults`
+ * only what the caller names is bounded.
+ */
+int cs_rlimits_bounds(const struct cs_rlimits_plan *plan, bool defaults, struct cs_rlimits *ret,
+		      struct cs_err *err);
 
 /* Compares with what the process has (/proc/PID/limits). CS_LIMIT names the first that differs. */
 int cs_rlimits_verify(const struct cs_rlimits *limits, pid_t pid, struct cs_err *err);

@@ -35,6 +35,8 @@ static const struct {
 	{ "drain-timeout", "500ms" },
 	{ "flush-timeout", "10s" },
 	{ "capture-limit", "64k" },
+	{ "bound", "always" },
+	{ "output-cost", "json-file" },
 	{ "state-dir", "/run/caisson" },
 	{ "cache-dir", "/var/cache/caisson" },
 	{ "policy", "strict" },
@@ -51,7 +53,8 @@ int cs_settings_init(struct cs_settings_tree *tree, struct cs_err *err)
 	v->millicpus = v->pids = CS_OPT_UNLIMITED;
 	v->output_limit_bytes = v->stdout_limit_bytes = v->stderr_limit_bytes = CS_OPT_UNLIMITED;
 	v->output_rate_bytes = CS_OPT_UNLIMITED;
-	v->timeout_ns = v->cpu_time_ns = v->idle_timeout_ns = CS_NEVER;
+	v->timeout_ns = v->cpu_time_ns = v->idle_timeout_ns = v->exec_timeout_ns = CS_NEVER;
+	v->exec_output_limit_bytes = CS_OPT_UNLIMITED;
 	v->engine_timeout_ns = CS_ENGINE_TIMEOUT_NS;
 	for (size_t i = 0; i < CS_ARRAY_LEN(builtin); i++) {
 		const struct cs_opt *row = cs_opt_by_name(&set, builtin[i].name);

@@ -19,6 +19,8 @@ enum cs_at_output_limit { CS_AT_OUTPUT_KILL, CS_AT_OUTPUT_DISCARD };
 enum cs_format { CS_FORMAT_TEXT, CS_FORMAT_JSON };
 enum cs_sink_gone { CS_SINK_GONE_CANCEL, CS_SINK_GONE_DROP };
 enum cs_exec_escape { CS_ESCAPE_REPORT, CS_ESCAPE_KILL_CONTAINER };
+enum cs_bound { CS_BOUND_ALWAYS, CS_BOUND_UNBOUNDED };
+enum cs_output_cost { CS_COST_JSON_FILE, CS_COST_BYTES };
 enum cs_capture_choice { CS_KEEP_NONE, CS_KEEP_HEAD, CS_KEEP_TAIL, CS_KEEP_BOTH };
 
 struct cs_settings {
@@ -78,6 +80,13 @@ struct cs_settings {
 	uint64_t capture_limit_bytes;
 	char *result;
 
+	/* containers of a daemon, see tighten.h */
+	int bound;
+	struct cs_strv confine;
+	int64_t exec_timeout_ns;
+	uint64_t exec_output_limit_bytes;
+	int output_cost;
+
 	/* caisson itself */
 	char *id;
 	char *policy;
@@ -105,12 +114,14 @@ struct cs_settings_tree {
  * Who takes a row (scope of struct cs_opt). A row without one is for run and
  * bundle. What is decided with a session holds for its execs: as flag_only
  * such a row is an exec's own when its flag is given, and the session's else.
+ * CS_FOR_DAEMON are containers that somebody else describes (tighten.h).
  */
 enum cs_settings_scope {
 	CS_FOR_RUN = 1 << 0,
 	CS_FOR_EXEC = 1 << 1,
 	CS_FOR_CHECK = 1 << 2,
-	CS_FOR_RECORDS = 1 << 3 /* ps, gc and all others that only look for runs */
+	CS_FOR_RECORDS = 1 << 3, /* ps, gc and all others that only look for runs */
+	CS_FOR_DAEMON = 1 << 4
 };
 
 extern const struct cs_opt cs_settings_rows[];

@@ -7,16 +7,23 @@
 
 #include "shim/base/clock.h"
 #include "shim/base/parse.h"
+#include "shim/task/confine.h"
 #include "shim/task/settings.h"
 
 #define AT(field) offsetof(struct cs_settings, field)
 
 /* A row that exec takes like run; one that exec takes as a flag only, since what files and policies say of it made the session. */
 #define EXEC_TOO .scope = CS_FOR_RUN | CS_FOR_EXEC
-#define CHECK_TOO .scope = CS_FOR_RUN | CS_FOR_CHECK
-#define EXEC_CHECK_TOO .scope = CS_FOR_RUN | CS_FOR_EXEC | CS_FOR_CHECK
-#define ALL .scope = CS_FOR_RUN | CS_FOR_EXEC | CS_FOR_CHECK | CS_FOR_RECORDS
+#define CHECK_TOO .scope = CS_FOR_RUN | CS_FOR_CHECK | CS_FOR_DAEMON
+#define EXEC_CHECK_TOO EXEC_TOO | CS_FOR_CHECK | CS_FOR_DAEMON
+#define ALL EXEC_CHECK_TOO | CS_FOR_RECORDS
 #define EXEC_FLAG EXEC_TOO, .flag_only = CS_FOR_EXEC
+/* What holds for a daemon's container as well. LESS: its annotations may make it less. */
+#define DAEMON_TOO .scope = CS_FOR_RUN | CS_FOR_DAEMON
+#define EXEC_DAEMON_TOO EXEC_TOO | CS_FOR_DAEMON
+#define EXEC_FLAG_DAEMON_TOO EXEC_DAEMON_TOO, .flag_only = CS_FOR_EXEC
+#define DAEMON_ONLY .scope = CS_FOR_DAEMON
+#define LESS .tighter = CS_TIGHTER_LESS
 
 /* So that a few of them and a moment of today can be added without a look: half of what 64 bits hold, less some. */
 #define TIME_MAX_NS (INT64_C(36500) * 86400 * CS_NSEC_PER_SEC)
@@ -102,6 +109,11 @@ static int check_best_effort(const char *value, struct cs_err *err)
 	return 0;
 }
 
+static int check_confine(const char *value, struct cs_err *err)
+{
+	return cs_confine_parse(value, NULL, err);
+}
+
 const struct cs_opt cs_settings_rows[] = {
 	{ "runtime", 0, CS_OPT_TEXT, AT(runtime), CHECK_TOO, .key = "runtime", .arg = "NAME|PATH",
 	  .help = "OCI engine: runc, crun, runsc, youki, kata-runtime, one from the configuration, or a path",
@@ -145,45 +157,45 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "interactive", 'i', CS_OPT_SWITCH, AT(interactive), EXEC_TOO, .key = "interactive",
 	  .help = "pass stdin on; without it stdin is /dev/null" },
 
-	{ "memory", 'm', CS_OPT_SIZE, AT(memory_bytes), EXEC_FLAG, .key = "memory", .arg = "SIZE",
-	  .lift = CS_LIFT_ZERO, .min = 4096, .help = "memory of the whole run" },
-	{ "memory-swap", 0, CS_OPT_SIZE, AT(memory_swap_bytes), EXEC_FLAG, .key = "memorySwap", .arg = "SIZE",
-	  .lift = CS_LIFT_WORD, .help = "memory and swap together; by default the same as --memory: no swap" },
-	{ "oom-group", 0, CS_OPT_SWITCH, AT(oom_group), .key = "oomGroup",
-	  .help = "out of memory ends the whole run, not one process" },
-	{ "cpus", 0, CS_OPT_CPUS, AT(millicpus), EXEC_FLAG, .key = "cpus", .arg = "N", .lift = CS_LIFT_ZERO,
-	  .help = "CPUs that the run may keep busy" },
-	{ "cpuset-cpus", 0, CS_OPT_TEXT, AT(cpuset_cpus), .key = "cpusetCpus", .arg = "LIST",
+	{ "memory", 'm', CS_OPT_SIZE, AT(memory_bytes), EXEC_FLAG_DAEMON_TOO, .key = "memory", .arg = "SIZE",
+	  .lift = CS_LIFT_ZERO, .min = 4096, LESS, .help = "memory of the whole run" },
+	{ "memory-swap", 0, CS_OPT_SIZE, AT(memory_swap_bytes), EXEC_FLAG_DAEMON_TOO, .key = "memorySwap", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, LESS, .help = "memory and swap together; by default the same as --memory: no swap" },
+	{ "oom-group", 0, CS_OPT_SWITCH, AT(oom_group), DAEMON_TOO, .key = "oomGroup",
+	  .tighter = CS_TIGHTER_TRUE, .help = "out of memory ends the whole run, not one process" },
+	{ "cpus", 0, CS_OPT_CPUS, AT(millicpus), EXEC_FLAG_DAEMON_TOO, .key = "cpus", .arg = "N", .lift = CS_LIFT_ZERO,
+	  LESS, .help = "CPUs that the run may keep busy" },
+	{ "cpuset-cpus", 0, CS_OPT_TEXT, AT(cpuset_cpus), DAEMON_TOO, .key = "cpusetCpus", .arg = "LIST",
 	  .check = check_cpuset, .help = "CPUs that the run may use, such as 0-2,4" },
-	{ "pids-limit", 0, CS_OPT_U64, AT(pids), EXEC_FLAG, .key = "pidsLimit", .arg = "N", .lift = CS_LIFT_ZERO,
-	  .help = "processes and threads at one time" },
-	{ "ulimit", 0, CS_OPT_LIST, AT(ulimits), EXEC_FLAG, .key = "ulimits", .arg = "NAME=SOFT[:HARD]",
+	{ "pids-limit", 0, CS_OPT_U64, AT(pids), EXEC_FLAG_DAEMON_TOO, .key = "pidsLimit", .arg = "N", .lift = CS_LIFT_ZERO,
+	  LESS, .help = "processes and threads at one time" },
+	{ "ulimit", 0, CS_OPT_LIST, AT(ulimits), EXEC_FLAG_DAEMON_TOO, .key = "ulimits", .arg = "NAME=SOFT[:HARD]",
 	  .help = "resource limit of each process, such as nofile=1024" },
-	{ "timeout", 0, CS_OPT_DURATION, AT(timeout_ns), EXEC_TOO, .key = "timeout", .arg = "TIME",
-	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, .help = "wall time, from the start of the program; 0 lifts it" },
-	{ "cpu-time", 0, CS_OPT_DURATION, AT(cpu_time_ns), EXEC_TOO, .key = "cpuTime", .arg = "TIME",
-	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, .help = "CPU time of all processes together; by default wall time × CPUs" },
-	{ "idle-timeout", 0, CS_OPT_DURATION, AT(idle_timeout_ns), EXEC_TOO, .key = "idleTimeout", .arg = "TIME",
-	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, .help = "time without a byte of output" },
+	{ "timeout", 0, CS_OPT_DURATION, AT(timeout_ns), EXEC_DAEMON_TOO, .key = "timeout", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, LESS, .help = "wall time, from the start of the program; 0 lifts it" },
+	{ "cpu-time", 0, CS_OPT_DURATION, AT(cpu_time_ns), EXEC_DAEMON_TOO, .key = "cpuTime", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, LESS, .help = "CPU time of all processes together; by default wall time × CPUs" },
+	{ "idle-timeout", 0, CS_OPT_DURATION, AT(idle_timeout_ns), EXEC_DAEMON_TOO, .key = "idleTimeout", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, LESS, .help = "time without a byte of output" },
 	{ "best-effort", 0, CS_OPT_LIST, AT(best_effort), EXEC_TOO, .key = "bestEffort", .arg = "LIST",
 	  .absent = "all", .check = check_best_effort,
 	  .help = "go on when these limits cannot be had: all, memory, swap, pids, cpu, cpuset, rlimits, seccomp" },
 
-	{ "cap-add", 0, CS_OPT_LIST, AT(cap_add), .key = "capAdd", .arg = "NAME",
+	{ "cap-add", 0, CS_OPT_LIST, AT(cap_add), DAEMON_TOO, .key = "capAdd", .arg = "NAME",
 	  .help = "capability for the program" },
-	{ "seccomp", 0, CS_OPT_TEXT, AT(seccomp), .key = "seccomp", .arg = "default|none|FILE",
+	{ "seccomp", 0, CS_OPT_TEXT, AT(seccomp), DAEMON_TOO, .key = "seccomp", .arg = "default|none|FILE",
 	  .help = "system call filter" },
-	{ "seccomp-allow", 0, CS_OPT_LIST, AT(seccomp_allow), .key = "seccompAllow", .arg = "NAME",
+	{ "seccomp-allow", 0, CS_OPT_LIST, AT(seccomp_allow), DAEMON_TOO, .key = "seccompAllow", .arg = "NAME",
 	  .help = "system call to allow besides" },
 	{ "network", 0, CS_OPT_TEXT, AT(network), .key = "network", .arg = "none|host|PATH",
 	  .check = check_network, .help = "no network, the host's, or a network namespace" },
 	{ "userns", 0, CS_OPT_SWITCH, AT(userns), .key = "userns",
 	  .help = "a user namespace: root inside is nobody outside" },
 
-	{ "stop-signal", 0, CS_OPT_SIGNAL, AT(stop_signal), EXEC_TOO, .key = "stopSignal", .arg = "SIGNAL",
+	{ "stop-signal", 0, CS_OPT_SIGNAL, AT(stop_signal), EXEC_DAEMON_TOO, .key = "stopSignal", .arg = "SIGNAL",
 	  .help = "what a run gets first when --stop-timeout gives it a chance" },
-	{ "stop-timeout", 0, CS_OPT_DURATION, AT(stop_timeout_ns), EXEC_TOO, .key = "stopTimeout", .arg = "TIME", .max = TIME_MAX_NS,
-	  .help = "time between the stop signal and SIGKILL when a limit ends the run" },
+	{ "stop-timeout", 0, CS_OPT_DURATION, AT(stop_timeout_ns), EXEC_DAEMON_TOO, .key = "stopTimeout", .arg = "TIME", .max = TIME_MAX_NS,
+	  LESS, .help = "time between the stop signal and SIGKILL when a limit ends the run" },
 	{ "die-with-parent", 0, CS_OPT_SWITCH, AT(die_with_parent), EXEC_TOO, .key = "dieWithParent",
 	  .help = "cancel the run when the parent of caisson ends" },
 	{ "on-sink-gone", 0, CS_OPT_CHOICE, AT(on_sink_gone), EXEC_TOO, .key = "onSinkGone", .arg = "cancel|drop",
@@ -194,22 +206,22 @@ const struct cs_opt cs_settings_rows[] = {
 	  .help = "when a process of an exec may have escaped its end",
 	  .man = "It can where the engine has a kernel of its own (runsc) and the kernel's reports were lost." },
 
-	{ "output-limit", 0, CS_OPT_SIZE, AT(output_limit_bytes), EXEC_TOO, .key = "outputLimit", .arg = "SIZE",
-	  .lift = CS_LIFT_WORD, .help = "bytes delivered of stdout and of stderr, each" },
-	{ "stdout-limit", 0, CS_OPT_SIZE, AT(stdout_limit_bytes), EXEC_TOO, .key = "stdoutLimit", .arg = "SIZE",
-	  .lift = CS_LIFT_WORD, .help = "the same for stdout alone" },
-	{ "stderr-limit", 0, CS_OPT_SIZE, AT(stderr_limit_bytes), EXEC_TOO, .key = "stderrLimit", .arg = "SIZE",
-	  .lift = CS_LIFT_WORD, .help = "the same for stderr alone" },
-	{ "on-output-limit", 0, CS_OPT_CHOICE, AT(on_output_limit), EXEC_TOO, .key = "onOutputLimit",
-	  .arg = "kill|discard", .choices = "kill|discard", .help = "what the limit does" },
-	{ "output-rate", 0, CS_OPT_SIZE, AT(output_rate_bytes), EXEC_TOO, .key = "outputRate", .arg = "SIZE",
-	  .lift = CS_LIFT_WORD, .min = 1, .help = "bytes a second of each stream; more is dropped" },
-	{ "output-burst", 0, CS_OPT_SIZE, AT(output_burst_bytes), EXEC_TOO, .key = "outputBurst", .arg = "SIZE",
-	  .min = 1, .help = "bytes that may pass at once under --output-rate" },
-	{ "drain-timeout", 0, CS_OPT_DURATION, AT(drain_timeout_ns), EXEC_TOO, .key = "drainTimeout", .arg = "TIME", .max = TIME_MAX_NS,
-	  .help = "wait for more output after the end while something holds the stream" },
-	{ "flush-timeout", 0, CS_OPT_DURATION, AT(flush_timeout_ns), EXEC_TOO, .key = "flushTimeout", .arg = "TIME", .max = TIME_MAX_NS,
-	  .help = "wait for a reader that takes nothing" },
+	{ "output-limit", 0, CS_OPT_SIZE, AT(output_limit_bytes), EXEC_DAEMON_TOO, .key = "outputLimit", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, LESS, .help = "bytes delivered of stdout and of stderr, each" },
+	{ "stdout-limit", 0, CS_OPT_SIZE, AT(stdout_limit_bytes), EXEC_DAEMON_TOO, .key = "stdoutLimit", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, LESS, .help = "the same for stdout alone" },
+	{ "stderr-limit", 0, CS_OPT_SIZE, AT(stderr_limit_bytes), EXEC_DAEMON_TOO, .key = "stderrLimit", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, LESS, .help = "the same for stderr alone" },
+	{ "on-output-limit", 0, CS_OPT_CHOICE, AT(on_output_limit), EXEC_DAEMON_TOO, .key = "onOutputLimit",
+	  .arg = "kill|discard", .choices = "kill|discard", LESS, .help = "what the limit does" },
+	{ "output-rate", 0, CS_OPT_SIZE, AT(output_rate_bytes), EXEC_DAEMON_TOO, .key = "outputRate", .arg = "SIZE",
+	  .lift = CS_LIFT_WORD, .min = 1, LESS, .help = "bytes a second of each stream; more is dropped" },
+	{ "output-burst", 0, CS_OPT_SIZE, AT(output_burst_bytes), EXEC_DAEMON_TOO, .key = "outputBurst", .arg = "SIZE",
+	  .min = 1, LESS, .help = "bytes that may pass at once under --output-rate" },
+	{ "drain-timeout", 0, CS_OPT_DURATION, AT(drain_timeout_ns), EXEC_DAEMON_TOO, .key = "drainTimeout", .arg = "TIME", .max = TIME_MAX_NS,
+	  LESS, .help = "wait for more output after the end while something holds the stream" },
+	{ "flush-timeout", 0, CS_OPT_DURATION, AT(flush_timeout_ns), EXEC_DAEMON_TOO, .key = "flushTimeout", .arg = "TIME", .max = TIME_MAX_NS,
+	  LESS, .help = "wait for a reader that takes nothing" },
 	{ "stdout", 0, CS_OPT_TEXT, AT(stdout_file), EXEC_FLAG, .key = "stdout", .arg = "FILE",
 	  .help = "write stdout to a file" },
 	{ "stderr", 0, CS_OPT_TEXT, AT(stderr_file), EXEC_FLAG, .key = "stderr", .arg = "FILE",
@@ -223,6 +235,23 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "result", 0, CS_OPT_TEXT, AT(result), EXEC_FLAG, .key = "result", .arg = "FILE|fd:N",
 	  .help = "write the result record there" },
 
+	{ "bound", 0, CS_OPT_CHOICE, AT(bound), DAEMON_ONLY, .key = "bound", .arg = "always|unbounded",
+	  .choices = "always|unbounded", LESS,
+	  .help = "what a limit does to a container's own: the smaller counts, or only a missing one is filled in" },
+	{ "confine", 0, CS_OPT_LIST, AT(confine), DAEMON_ONLY, .key = "confine", .arg = "LIST",
+	  .check = check_confine, .tighter = CS_TIGHTER_MORE,
+	  .help = "rights that a daemon's container loses where the policy does not give them: capabilities, privileges, "
+		  "root, namespaces, devices, seccomp, masked, readonly, rlimits, core" },
+	{ "exec-timeout", 0, CS_OPT_DURATION, AT(exec_timeout_ns), DAEMON_ONLY, .key = "execTimeout", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, LESS,
+	  .help = "wall time of an exec; by default that of the container" },
+	{ "exec-output-limit", 0, CS_OPT_SIZE, AT(exec_output_limit_bytes), DAEMON_ONLY, .key = "execOutputLimit",
+	  .arg = "SIZE", .lift = CS_LIFT_WORD, LESS,
+	  .help = "output of an exec, each stream; by default that of the container" },
+	{ "output-cost", 0, CS_OPT_CHOICE, AT(output_cost), DAEMON_ONLY, .key = "outputCost", .arg = "json-file|bytes",
+	  .choices = "json-file|bytes", LESS,
+	  .help = "what output is counted as: what it takes in a log of JSON lines, or its bytes" },
+
 	{ "id", 0, CS_OPT_TEXT, AT(id), .arg = "ID", .check = check_id,
 	  .help = "name of the run; else a random one" },
 	{ "policy", 0, CS_OPT_TEXT, AT(policy), EXEC_CHECK_TOO, .key = "policy", .arg = "NAME",
@@ -235,9 +264,9 @@ const struct cs_opt cs_settings_rows[] = {
 	  .check = check_absolute, .help = "where what engines say of themselves is kept" },
 	{ "print-effective", 0, CS_OPT_SWITCH, AT(print_effective), EXEC_TOO,
 	  .help = "print every setting and where it comes from, and do nothing" },
-	{ "quiet", 'q', CS_OPT_SWITCH, AT(quiet), EXEC_TOO, .key = "quiet",
+	{ "quiet", 'q', CS_OPT_SWITCH, AT(quiet), EXEC_DAEMON_TOO, .key = "quiet",
 	  .help = "say nothing but errors" },
-	{ "verbose", 0, CS_OPT_SWITCH, AT(verbose), EXEC_TOO, .key = "verbose",
+	{ "verbose", 0, CS_OPT_SWITCH, AT(verbose), EXEC_DAEMON_TOO, .key = "verbose",
 	  .help = "say what is done" },
 };
 

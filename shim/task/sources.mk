@@ -3,6 +3,7 @@ libcs_task_a_SOURCES = \
 	shim/task/attendant.h \
 	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \
+	shim/task/confine.c shim/task/confine.h \
 	shim/task/ctl.c shim/task/ctl.h \
 	shim/task/ctl_client.c \
 	shim/task/exec.c shim/task/exec.h shim/task/exec_int.h \
@@ -30,7 +31,14 @@ libcs_task_a_SOURCES = \
 	shim/task/rlimits.c shim/task/rlimits.h \
 	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
 	shim/task/streams.c shim/task/streams.h \
-	shim/task/tighten.h \
+	shim/task/tighten.c shim/task/tighten.h shim/task/tighten_int.h \
+	shim/task/tighten_annotations.c \
+	shim/task/tighten_edit.c \
+	shim/task/tighten_limits.c \
+	shim/task/tighten_rights.c \
+	shim/task/tighten_rlimits.c \
+	shim/task/tighten_seccomp.c \
+	shim/task/tighten_words.c \
 	shim/task/undo.c \
 	shim/task/verify.c shim/task/verify.h
 LIBS_TASK = libcs-task.a libcs-files.a libcs-engine.a libcs-stdio.a libcs-sys.a $(LIBS_SPEC)

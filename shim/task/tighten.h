@@ -134,35 +134,12 @@ struct cs_tighten_exec {
 int cs_tighten_exec_process(const struct cs_json *config, const struct cs_tighten_exec *flags,
 			    struct cs_json **ret_process, struct cs_err *err);
 
-/* --- for the attendant ------------------------------------------------------- */
-
-enum cs_tighten_whom { CS_TIGHTEN_INIT, CS_TIGHTEN_EXEC };
-
 /*
- * What is bound outside of config.json. Amounts of output are cost when
- * cost_json_file is set: bytes, + 96 per newline, × 6 for control bytes.
+ * The settings that hold for an exec: its execTimeout and execOutputLimit
+ * stand where the container's timeout and output limits stood, if they were
+ * given, and CPU time is the container's alone to bound. The copy borrows
+ * everything from `settings`.
  */
-struct cs_tighten_bounds {
-	uint64_t stdout_limit, stderr_limit;  /* for the whole life; CS_OPT_UNLIMITED: none */
-	int on_output_limit;                  /* enum cs_at_output_limit */
-	uint64_t rate, burst;                 /* of each stream; rate CS_OPT_UNLIMITED: no bucket */
-	bool cost_json_file;
-
-	int64_t timeout_ns, cpu_time_ns, idle_timeout_ns; /* CS_NEVER: none */
-	uint64_t millicpus;                   /* how fast CPU time can pass; CS_OPT_UNLIMITED */
-	int64_t drain_timeout_ns, flush_timeout_ns;
-	int stop_signal;
-	int64_t stop_timeout_ns;              /* between it and SIGKILL; 0: SIGKILL at once */
-	bool oom_group;
-};
-
-/*
- * The bounds of a container (its init) or of an exec. An exec has execTimeout
- * and execOutputLimit where the policy gives them, else the container's
- * timeout and limits, counted from its own start. Its CPU time is the
- * container's to bound: CS_NEVER.
- */
-void cs_tighten_bounds_of(struct cs_settings_tree *tree, enum cs_tighten_whom whom,
-			  struct cs_tighten_bounds *ret);
+void cs_tighten_exec_settings(const struct cs_settings *settings, struct cs_settings *ret);
 
 #endif

@@ -1,11 +1,11 @@
 #include "tests/unit/unit.h"
 
-cs_unit_suite suite_cache, suite_config, suite_ctl, suite_exec_process, suite_exit, suite_record, suite_result, suite_rlimits, suite_settings;
+cs_unit_suite suite_cache, suite_config, suite_ctl, suite_exec_process, suite_exit, suite_record, suite_result, suite_rlimits, suite_settings, suite_tighten;
 
 int main(void)
 {
 	static cs_unit_suite *const suites[] = {
-		suite_cache, suite_config, suite_ctl, suite_exec_process, suite_exit, suite_record, suite_result, suite_rlimits, suite_settings,
+		suite_cache, suite_config, suite_ctl, suite_exec_process, suite_exit, suite_record, suite_result, suite_rlimits, suite_settings, suite_tighten,
 	};
 
 	return cs_unit_main(suites, CS_ARRAY_LEN(suites));

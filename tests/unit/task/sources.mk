@@ -11,4 +11,5 @@ tests_unit_task_run_SOURCES = $(UNIT_COMMON) tests/unit/task/run.c \
 	tests/unit/task/test_record.c \
 	tests/unit/task/test_result.c \
 	tests/unit/task/test_rlimits.c \
-	tests/unit/task/test_settings.c
+	tests/unit/task/test_settings.c \
+	tests/unit/task/test_tighten.c

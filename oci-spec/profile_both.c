@@ -1,0 +1,376 @@
+/*
+ * What two seccomp profiles allow together. For each system call a profile
+ * allows it whole, refuses it whole, or depends on arguments (or on the order
+ * of rules that contradict each other, which is libseccomp's to know). Where
+ * both depend, no more than equal conditions are known to be in both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oci-spec/json_edit.h"
+#include "oci-spec/profile_int.h"
+
+#define NAMES_MAX 65536 /* of one profile; the kernel has some 500 calls */
+
+struct entry {
+	const char *name;
+	const struct cs_json *rule;
+	size_t order; /* of rules, so that sorting keeps it */
+	bool allows, has_args;
+};
+
+/* A profile read once: a row for every name in every rule, sorted. */
+struct reading {
+	struct entry *v;
+	size_t n;
+	bool allows; /* by default */
+};
+
+enum verdict { ALLOWED, REFUSED, DEPENDS };
+
+/* What becomes of the base's rules for one call. */
+enum fate {
+	FATE_KEEP,
+	FATE_REFUSE, /* no rule allows it any more */
+	FATE_REPLACE, /* by the other profile's rules */
+	FATE_COMMON  /* those allowing ones that the other has too */
+};
+
+/* --- reading ----------------------------------------------------------------------- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+	int r = strcmp(left->name, right->name);
+
+	return r ? r : (left->order > right->order) - (left->order < right->order);
+}
+
+static size_t count_names(const struct cs_json *profile)
+{
+	const struct cs_json *rule;
+	size_t n = 0;
+
+	cs_json_each (rule, cs_json_member(profile, "syscalls"))
+		n += cs_json_count(cs_json_member(rule, "names"));
+	return n;
+}
+
+static int read_rule(const struct cs_json *rule, size_t order, struct reading *ret, struct cs_err *err)
+{
+	const char *action = cs_json_string(cs_json_member(rule, "action"));
+	const struct cs_json *names = cs_json_member(rule, "names"), *name;
+	const struct cs_json *args = cs_json_member(rule, "args");
+	int allows = action ? cs_profile_action_allows(action) : -1;
+
+	if (allows < 0)
+		return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: unknown action '%.64s'", order,
+			       action ? action : "");
+	if (cs_json_kind(names) != CS_JSON_ARRAY)
+		return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: names must be an array", order);
+	if (cs_json_kind(args) != CS_JSON_NULL && cs_json_kind(args) != CS_JSON_ARRAY)
+		return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: args must be an array", order);
+	cs_json_each (name, names) {
+		const char *text = cs_json_string(name);
+
+		if (!text)
+			return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: names must be strings", order);
+		ret->v[ret->n++] = (struct entry){ text, rule, order, allows, cs_json_count(args) > 0 };
+	}
+	return 0;
+}
+
+static int read_profile(const struct cs_json *profile, struct reading *ret, struct cs_err *err)
+{
+	const char *action = cs_json_string(cs_json_member(profile, "defaultAction"));
+	const struct cs_json *rules = cs_json_member(profile, "syscalls");
+	int allows = action ? cs_profile_action_allows(action) : -1;
+	size_t n = count_names(profile);
+
+	if (cs_json_kind(profile) != CS_JSON_OBJECT || allows < 0)
+		return cs_fail(err, CS_INVALID, 0, "defaultAction: unknown '%.64s'", action ? action : "");
+	if (cs_json_kind(rules) != CS_JSON_NULL && cs_json_kind(rules) != CS_JSON_ARRAY)
+		return cs_fail(err, CS_INVALID, 0, "syscalls: must be an array");
+	if (n > NAMES_MAX)
+		return cs_fail(err, CS_LIMIT, 0, "syscalls: more than %d names", NAMES_MAX);
+	ret->allows = allows;
+	ret->v = calloc(n + 1, sizeof(*ret->v));
+	if (!ret->v)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "syscalls");
+	for (size_t i = 0; i < cs_json_count(rules); i++)
+		if (read_rule(cs_json_at(rules, i), i, ret, err) < 0)
+			return -1;
+	qsort(ret->v, ret->n, sizeof(*ret->v), compare_entries);
+	return 0;
+}
+
+/* The rows of one name. */
+struct range {
+	const struct entry *v;
+	size_t n;
+};
+
+static struct range find(const struct reading *in, const char *name)
+{
+	size_t low = 0, high = in->n;
+	struct range ret;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(in->v[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	ret = (struct range){ &in->v[low], 0 };
+	while (low + ret.n < in->n && strcmp(in->v[low + ret.n].name, name) == 0)
+		ret.n++;
+	return ret;
+}
+
+/* --- weighing ------------------------------------------------------------------------ */
+
+static enum verdict verdict_of(const struct reading *in, const struct range *of)
+{
+	bool some_allow = false, all_allow = true, whole_allow = false, whole_refuse = false;
+
+	for (size_t i = 0; i < of->n; i++) {
+		some_allow = some_allow || of->v[i].allows;
+		all_allow = all_allow && of->v[i].allows;
+		whole_allow = whole_allow || (of->v[i].allows && !of->v[i].has_args);
+		whole_refuse = whole_refuse || (!of->v[i].allows && !of->v[i].has_args);
+	}
+	if (all_allow && (whole_allow || in->allows))
+		return ALLOWED;
+	if (!some_allow && (whole_refuse || !in->allows))
+		return REFUSED;
+	return DEPENDS;
+}
+
+static uint64_t number_of(const struct cs_json *arg, const char *key)
+{
+	uint64_t value = 0;
+
+	return cs_json_get_u64(cs_json_member(arg, key), &value) < 0 ? 0 : value;
+}
+
+static bool same_arg(const struct cs_json *a, const struct cs_json *b)
+{
+	const char *op_a = cs_json_string(cs_json_member(a, "op"));
+	const char *op_b = cs_json_string(cs_json_member(b, "op"));
+
+	return op_a && op_b && strcmp(op_a, op_b) == 0 && number_of(a, "index") == number_of(b, "index") &&
+	       number_of(a, "value") == number_of(b, "value") &&
+	       number_of(a, "valueTwo") == number_of(b, "valueTwo");
+}
+
+static bool same_rule(const struct entry *a, const struct entry *b)
+{
+	const struct cs_json *args_a = cs_json_member(a->rule, "args");
+	const struct cs_json *args_b = cs_json_member(b->rule, "args");
+
+	if (a->allows != b->allows || cs_json_count(args_a) != cs_json_count(args_b))
+		return false;
+	for (size_t i = 0; i < cs_json_count(args_a); i++)
+		if (!same_arg(cs_json_at(args_a, i), cs_json_at(args_b, i)))
+			return false;
+	return true;
+}
+
+static bool same_rules(const struct range *a, const struct range *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!same_rule(&a->v[i], &b->v[i]))
+			return false;
+	return true;
+}
+
+/* Nothing but conditions under which the call is allowed, where it is refused else. */
+static bool only_conditions(const struct reading *in, const struct range *of)
+{
+	for (size_t i = 0; i < of->n; i++)
+		if (!of->v[i].allows || !of->v[i].has_args)
+			return false;
+	return !in->allows;
+}
+
+static enum fate fate_of(const struct reading *base, const struct range *own, const struct reading *other,
+			 const struct range *its)
+{
+	enum verdict here = verdict_of(base, own), there = verdict_of(other, its);
+
+	if (there == ALLOWED || here == REFUSED)
+		return FATE_KEEP;
+	if (there == REFUSED)
+		return FATE_REFUSE;
+	if (here == ALLOWED)
+		return FATE_REPLACE;
+	if (base->allows == other->allows && same_rules(own, its))
+		return FATE_KEEP;
+	return only_conditions(base, own) && only_conditions(other, its) ? FATE_COMMON : FATE_REFUSE;
+}
+
+static bool stays(const struct entry *entry, enum fate fate, const struct range *its)
+{
+	switch (fate) {
+	case FATE_KEEP:
+		return true;
+	case FATE_REFUSE:
+		return !entry->allows;
+	case FATE_REPLACE:
+		return false;
+	default:
+		for (size_t i = 0; i < its->n; i++)
+			if (same_rule(entry, &its->v[i]))
+				return true;
+		return false;
+	}
+}
+
+/* --- writing --------------------------------------------------------------------------- */
+
+static int out_of_memory(struct cs_err *err)
+{
+	return cs_fail(err, CS_LIMIT, ENOMEM, "seccomp profile");
+}
+
+static int add_rule_for(struct cs_json *rules, const struct cs_json *rule, const char *name, struct cs_err *err)
+{
+	cs_autojson struct cs_json *copy = cs_json_copy(rule);
+
+	if (!copy)
+		return out_of_memory(err);
+	if (cs_json_set(copy, "names", cs_json_new_array(), err) < 0 ||
+	    cs_json_append(copy, "names", cs_json_new_string(name), err) < 0)
+		return -1;
+	return cs_json_add(rules, cs_take_ptr(&copy)) < 0 ? out_of_memory(err) : 0;
+}
+
+/* The base's rule with the names that stay in it. */
+static int add_what_stays(struct cs_json *rules, const struct cs_json *rule, const struct reading *base,
+			  const struct reading *other, struct cs_err *err)
+{
+	cs_autojson struct cs_json *copy = cs_json_copy(rule);
+	struct cs_json *names = cs_json_member(copy, "names");
+	size_t had = cs_json_count(names);
+
+	if (!copy)
+		return out_of_memory(err);
+	for (size_t i = 0; i < cs_json_count(names);) {
+		const char *name = cs_json_string(cs_json_at(names, i));
+		struct range own = find(base, name), its = find(other, name);
+		size_t at = 0;
+
+		while (own.v[at].rule != rule)
+			at++;
+		if (stays(&own.v[at], fate_of(base, &own, other, &its), &its))
+			i++;
+		else
+			cs_json_free(cs_json_take_at(names, i));
+	}
+	if (had > 0 && cs_json_count(names) == 0)
+		return 0;
+	return cs_json_add(rules, cs_take_ptr(&copy)) < 0 ? out_of_memory(err) : 0;
+}
+
+/* What a call needs behind the base's own rules. */
+static int add_for_name(struct cs_json *rules, const char *name, const struct reading *base,
+			const struct reading *other, struct cs_err *err)
+{
+	struct range own = find(base, name), its = find(other, name);
+	enum fate fate = fate_of(base, &own, other, &its);
+
+	if (fate == FATE_REPLACE)
+		for (size_t i = 0; i < its.n; i++)
+			if (add_rule_for(rules, its.v[i].rule, name, err) < 0)
+				return -1;
+	if (fate == FATE_REFUSE && base->allows) {
+		cs_autojson struct cs_json *names = cs_json_new_array();
+
+		if (cs_json_add(names, cs_json_new_string(name)) < 0 ||
+		    cs_json_add(rules, cs__profile_rule(cs_take_ptr(&names), "SCMP_ACT_ERRNO", EPERM)) < 0)
+			return out_of_memory(err);
+	}
+	return 0;
+}
+
+/* Each name of either, once. */
+static int add_for_names(struct cs_json *rules, const struct reading *base, const struct reading *other,
+			 struct cs_err *err)
+{
+	for (size_t i = 0; i < base->n; i++)
+		if ((i == 0 || strcmp(base->v[i].name, base->v[i - 1].name) != 0) &&
+		    add_for_name(rules, base->v[i].name, base, other, err) < 0)
+			return -1;
+	for (size_t i = 0; i < other->n; i++)
+		if ((i == 0 || strcmp(other->v[i].name, other->v[i - 1].name) != 0) &&
+		    find(base, other->v[i].name).n == 0 &&
+		    add_for_name(rules, other->v[i].name, base, other, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The rules of `profile`, which `base` was read from, without what `other` refuses. */
+static int restrict_rules(const struct cs_json *profile, const struct reading *base,
+			  const struct reading *other, struct cs_json **ret, struct cs_err *err)
+{
+	cs_autojson struct cs_json *rules = cs_json_new_array();
+	const struct cs_json *rule;
+
+	if (!rules)
+		return out_of_memory(err);
+	cs_json_each (rule, cs_json_member(profile, "syscalls"))
+		if (add_what_stays(rules, rule, base, other, err) < 0)
+			return -1;
+	if (add_for_names(rules, base, other, err) < 0)
+		return -1;
+	*ret = cs_take_ptr(&rules);
+	return 0;
+}
+
+/* theirs allows by default and ours does not: our default and rules, less what they refuse. */
+static int take_default(struct cs_json *result, const struct cs_json *ours, struct cs_err *err)
+{
+	const struct cs_json *errnum = cs_json_member(ours, "defaultErrnoRet");
+
+	if (cs_json_set(result, "defaultAction", cs_json_copy(cs_json_member(ours, "defaultAction")), err) < 0 ||
+	    cs_json_remove(result, "defaultErrnoRet", err) < 0)
+		return -1;
+	return errnum ? cs_json_set(result, "defaultErrnoRet", cs_json_copy(errnum), err) : 0;
+}
+
+static int make_both(const struct cs_json *theirs, const struct reading *t, const struct cs_json *ours,
+		     const struct reading *o, struct cs_json **ret, struct cs_err *err)
+{
+	cs_autojson struct cs_json *result = cs_json_copy(theirs), *rules = NULL;
+	bool our_base = t->allows && !o->allows;
+
+	if (!result)
+		return out_of_memory(err);
+	if (our_base ? restrict_rules(ours, o, t, &rules, err) < 0 || take_default(result, ours, err) < 0
+		     : restrict_rules(theirs, t, o, &rules, err) < 0)
+		return -1;
+	/* the schema wants none or some */
+	if (cs_json_count(rules) == 0 ? cs_json_remove(result, "syscalls", err) < 0
+				      : cs_json_set(result, "syscalls", cs_take_ptr(&rules), err) < 0)
+		return -1;
+	*ret = cs_take_ptr(&result);
+	return 0;
+}
+
+int cs_profile_both(const struct cs_json *theirs, const struct cs_json *ours, struct cs_json **ret,
+		    struct cs_err *err)
+{
+	struct reading t = { 0 }, o = { 0 };
+	int r = -1;
+
+	if (read_profile(theirs, &t, err) == 0 && read_profile(ours, &o, err) == 0)
+		r = make_both(theirs, &t, ours, &o, ret, err);
+	free(t.v);
+	free(o.v);
+	return r;
+}

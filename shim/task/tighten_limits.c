@@ -1,0 +1,409 @@
+/*
+ * linux.resources: memory, swap, processes, CPU, devices, with their twins in
+ * `unified` (runtime-spec config-linux.md, "Control groups").
+ *
+ * What means "no limit" for each key is known by oci-spec/resources.c alone.
+ * In an update what is absent, null or 0 stays in force.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "oci-spec/json_edit.h"
+#include "shim/base/parse.h"
+#include "shim/task/tighten_int.h"
+
+#define CPU_QUOTA_MIN_US 1000 /* the kernel refuses less (kernel/sched/core.c, min_cfs_quota_period) */
+#define PERIOD "linux.resources.cpu.period"
+
+static const char *flag_name(const struct cs_resource_row *row)
+{
+	return row->flag + 2;
+}
+
+/* Nothing is said: absent, null, or the zero that engines take for that. */
+static bool is_silent(const struct cs_json *value, const struct cs_resource_row *row)
+{
+	int64_t number;
+
+	return !value || (row->zero_unlimited && cs_json_get_i64(value, &number) == 0 && number == 0);
+}
+
+static int put_number(const struct cs__tighten *t, const char *path, uint64_t value)
+{
+	return cs__tighten_put(t, path, cs_json_new_u64(value));
+}
+
+static int put_unified_number(const struct cs__tighten *t, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return cs__tighten_put_unified(t, key, text);
+}
+
+/* The text of a unified key; NULL in *ret when it is absent. */
+static int unified_text(const struct cs__tighten *t, const char *key, const char **ret)
+{
+	const struct cs_json *value = cs__tighten_unified(t, key);
+
+	*ret = cs_json_string(value);
+	if (value && !*ret)
+		return cs_fail(t->err, CS_INVALID, 0, "linux.resources.unified.%s: must be a string", key);
+	return 0;
+}
+
+/* Keys of unified are names of files, and engines that do not look would go where they lead. */
+static int check_unified(const struct cs__tighten *t)
+{
+	const struct cs_json *unified = cs__tighten_get(t, "linux.resources.unified"), *value;
+	const char *key;
+
+	if (cs__tighten_want(t, unified, "linux.resources.unified", CS_JSON_OBJECT) < 0)
+		return -1;
+	cs_json_each_member(key, value, unified)
+		if (strchr(key, '/'))
+			return cs_fail(t->err, CS_INVALID, 0,
+				       "linux.resources.unified: '%.64s' is no name of a cgroup file", key);
+	return 0;
+}
+
+/* What holds for a container under update, as its config.json has it; NULL when nobody knows. */
+static const struct cs_json *in_force(const struct cs__tighten *t, const char *path)
+{
+	return cs_json_get(t->config, path);
+}
+
+/* --- one number and its twin ------------------------------------------------------- */
+
+struct limited {
+	uint64_t value;   /* at the path, as it is now; CS_UNLIMITED: none */
+	bool said;        /* by the input, at the path */
+	uint64_t unified; /* the same for the twin */
+	bool unified_said;
+};
+
+static int limit_unified(const struct cs__tighten *t, const struct cs_resource_row *row, uint64_t bound,
+			 bool always, struct limited *ret)
+{
+	const char *text;
+	uint64_t out;
+
+	ret->unified = CS_UNLIMITED;
+	if (unified_text(t, row->unified_key, &text) < 0)
+		return -1;
+	ret->unified_said = text != NULL;
+	if (!text)
+		return 0;
+	if (cs_resource_unified(text, row->unified_key, &ret->unified, t->err) < 0)
+		return -1;
+	out = cs__tighten_clamp(ret->unified, bound, always);
+	if (out != ret->unified && put_unified_number(t, row->unified_key, out) < 0)
+		return -1;
+	ret->unified = out;
+	return 0;
+}
+
+static int limit_number(const struct cs__tighten *t, enum cs_resource resource, uint64_t bound,
+			struct limited *ret)
+{
+	const struct cs_resource_row *row = cs_resource_row(resource);
+	const struct cs_json *value = cs__tighten_get(t, row->path);
+	bool always = cs__tighten_always(t, flag_name(row));
+	uint64_t out;
+
+	ret->said = !is_silent(value, row);
+	if (cs_resource_number(value, row, &ret->value, t->err) < 0)
+		return -1;
+	out = cs__tighten_clamp(ret->value, bound, always);
+	if (t->what == CS__TIGHTEN_RESOURCES && !ret->said)
+		out = ret->value;
+	if (out != ret->value && put_number(t, row->path, out) < 0)
+		return -1;
+	ret->value = out;
+	return limit_unified(t, row, bound, always, ret);
+}
+
+static int limit_pids(const struct cs__tighten *t)
+{
+	uint64_t bound = t->settings->pids;
+	struct limited unused;
+
+	if (bound == CS_UNLIMITED)
+		return 0;
+	if (t->engine)
+		bound = cs_engine_pids_limit(t->engine, bound);
+	return limit_number(t, CS_RES_PIDS, bound, &unused);
+}
+
+/* --- memory and swap ---------------------------------------------------------------- */
+
+/* A swap that nobody set follows the memory (cs_settings_resolve), and so does what it does to a container's. */
+static bool swap_always(const struct cs__tighten *t)
+{
+	const struct cs_opt *row = cs_opt_by_name(&t->set, "memory-swap");
+
+	return cs__tighten_always(t, "memory-swap") ||
+	       (cs_opt_origin_of(&t->set, row) == CS_ORIGIN_BUILTIN && cs__tighten_always(t, "memory"));
+}
+
+/* memory.swap: memory and swap together, on either version of cgroups. */
+static int limit_swap(const struct cs__tighten *t, uint64_t bound, const struct limited *memory)
+{
+	const struct cs_resource_row *row = cs_resource_row(CS_RES_MEMORY_SWAP);
+	const struct cs_json *value = cs__tighten_get(t, row->path);
+	bool always = swap_always(t), said = !is_silent(value, row);
+	uint64_t in, out;
+
+	/* an engine may leave the swap beside a new memory limit as it is: their sum is said anew */
+	if (t->what == CS__TIGHTEN_RESOURCES && !said) {
+		if (!memory->said)
+			return 0;
+		value = in_force(t, row->path);
+	}
+	if (cs_resource_number(value, row, &in, t->err) < 0)
+		return -1;
+	/* where only gaps are filled a memory limit of its own may lie above */
+	if (!always && memory->value != CS_UNLIMITED)
+		bound = CS_MAX(bound, memory->value);
+	out = cs__tighten_clamp(in, bound, always);
+	return out != in || (t->what == CS__TIGHTEN_RESOURCES && !said) ? put_number(t, row->path, out) : 0;
+}
+
+/* unified memory.swap.max: swap alone, beside whichever memory limit is in force. */
+static int limit_swap_unified(const struct cs__tighten *t, uint64_t bound, const struct limited *memory)
+{
+	static const char key[] = "memory.swap.max";
+	uint64_t in = CS_UNLIMITED, out, beside = memory->value;
+	const char *text;
+
+	if (unified_text(t, key, &text) < 0)
+		return -1;
+	/* a memory.max of unified outranks the one that the swap above was counted with */
+	if (!text && !memory->unified_said)
+		return 0;
+	if (text && cs_resource_unified(text, key, &in, t->err) < 0)
+		return -1;
+	if (memory->unified_said)
+		beside = memory->unified;
+	else if (t->what == CS__TIGHTEN_RESOURCES && !memory->said)
+		beside = t->settings->memory_bytes; /* at most, so the least is left for swap */
+	out = cs__tighten_clamp(in, bound > beside ? bound - beside : 0, swap_always(t));
+	return out != in ? put_unified_number(t, key, out) : 0;
+}
+
+static int limit_memory(const struct cs__tighten *t)
+{
+	uint64_t memory_bound = t->settings->memory_bytes, swap_bound = t->settings->memory_swap_bytes;
+	struct limited memory;
+
+	if (memory_bound == CS_UNLIMITED)
+		return 0;
+	if (limit_number(t, CS_RES_MEMORY, memory_bound, &memory) < 0)
+		return -1;
+	if (swap_bound == CS_UNLIMITED)
+		return 0;
+	return limit_swap(t, swap_bound, &memory) < 0 ? -1 : limit_swap_unified(t, swap_bound, &memory);
+}
+
+/* --- CPU time ------------------------------------------------------------------------- */
+
+struct cpu {
+	uint64_t quota_us, period_us;
+};
+
+/* Puts cpu under millicpus thousandths; false when it is there. */
+static bool clamp_cpu(struct cpu *cpu, uint64_t millicpus, bool always)
+{
+	unsigned __int128 most = (unsigned __int128)millicpus * cpu->period_us;
+
+	if (cpu->quota_us != CS_UNLIMITED &&
+	    (!always || (unsigned __int128)cpu->quota_us * 1000 <= most))
+		return false;
+	most /= 1000;
+	if (most < CPU_QUOTA_MIN_US)
+		*cpu = (struct cpu){ millicpus * (CS_CPU_PERIOD_US / 1000), CS_CPU_PERIOD_US };
+	else
+		cpu->quota_us = most > INT64_MAX ? INT64_MAX : (uint64_t)most;
+	return true;
+}
+
+/* A period; 0 and absent are "not set": CS_CPU_PERIOD_US, *ret_said false. */
+static int read_period(const struct cs__tighten *t, const struct cs_json *value, uint64_t *ret, bool *ret_said)
+{
+	uint64_t period_us = 0;
+
+	if (cs_json_kind(value) != CS_JSON_NULL && cs_json_get_u64(value, &period_us) < 0)
+		return cs_fail(t->err, CS_INVALID, 0, PERIOD ": must be a whole number of microseconds");
+	*ret_said = period_us != 0;
+	*ret = period_us ? period_us : CS_CPU_PERIOD_US;
+	return 0;
+}
+
+static int limit_cpu_unified(const struct cs__tighten *t, bool always, uint64_t period_us)
+{
+	struct cpu cpu = { .period_us = 0 };
+	char now[64];
+	const char *text;
+	bool no_period;
+
+	if (unified_text(t, "cpu.max", &text) < 0)
+		return -1;
+	if (!text)
+		return 0;
+	if (cs_resource_unified_cpu(text, &cpu.quota_us, &cpu.period_us, t->err) < 0)
+		return -1;
+	no_period = cpu.period_us == 0;
+	if (no_period) /* the kernel keeps the one that is there */
+		cpu.period_us = period_us;
+	if (!clamp_cpu(&cpu, t->settings->millicpus, always) && !no_period)
+		return 0;
+	snprintf(now, sizeof(now), "%" PRIu64 " %" PRIu64, cpu.quota_us, cpu.period_us);
+	return cs__tighten_put_unified(t, "cpu.max", now);
+}
+
+static int limit_cpu(const struct cs__tighten *t)
+{
+	const struct cs_resource_row *row = cs_resource_row(CS_RES_CPU);
+	const struct cs_json *quota = cs__tighten_get(t, row->path), *period = cs__tighten_get(t, PERIOD);
+	bool update = t->what == CS__TIGHTEN_RESOURCES, always = cs__tighten_always(t, flag_name(row));
+	bool quota_said = !is_silent(quota, row), period_said, changed;
+	struct cpu cpu;
+	uint64_t was_us;
+
+	if (t->settings->millicpus == CS_UNLIMITED)
+		return 0;
+	if (read_period(t, period, &cpu.period_us, &period_said) < 0)
+		return -1;
+	if (update && !period_said) {
+		bool known;
+
+		if (read_period(t, in_force(t, PERIOD), &cpu.period_us, &known) < 0)
+			return -1;
+	}
+	if (cs_resource_number(update && !quota_said ? in_force(t, row->path) : quota, row, &cpu.quota_us,
+			       t->err) < 0)
+		return -1;
+	was_us = cpu.period_us;
+	if (update && !quota_said && !period_said)
+		return limit_cpu_unified(t, always, cpu.period_us);
+	changed = clamp_cpu(&cpu, t->settings->millicpus, always);
+	/* of an update either half is nothing without the other, which engines may leave or reset */
+	if ((changed || (update && !quota_said)) && put_number(t, row->path, cpu.quota_us) < 0)
+		return -1;
+	if (((changed || update) && (!period_said || cpu.period_us != was_us)) &&
+	    put_number(t, PERIOD, cpu.period_us) < 0)
+		return -1;
+	return limit_cpu_unified(t, always, cpu.period_us);
+}
+
+/* --- which CPUs ------------------------------------------------------------------------ */
+
+/* What is left of a list, in *ret, which stays empty when nothing has to change. */
+static int clamp_cpus(const struct cs__tighten *t, const char *path, const char *cpus, struct cs_buf *ret)
+{
+	const char *ours = t->settings->cpuset_cpus;
+	int r;
+
+	if (!cs__tighten_always(t, "cpuset-cpus") || cs_cpulist_within(cpus, ours))
+		return 0;
+	r = cs_cpuset_both(cpus, ours, ret);
+	if (r == -EINVAL || r == -ERANGE)
+		return cs_fail(t->err, CS_INVALID, 0, "%s: '%.64s' is no list of CPUs", path, cpus);
+	if (r < 0)
+		return cs_fail(t->err, CS_LIMIT, -r, "%s", path);
+	if (ret->len == 0)
+		return cs_fail(t->err, CS_DENIED, 0, "%s: none of '%.64s' is among the CPUs that the policy gives, '%.64s'",
+			       path, cpus, ours);
+	return 0;
+}
+
+static int limit_cpuset(const struct cs__tighten *t)
+{
+	const struct cs_resource_row *row = cs_resource_row(CS_RES_CPUSET_CPUS);
+	const struct cs_json *value = cs__tighten_get(t, row->path);
+	const char *cpus = cs_json_string(value), *unified;
+	cs_auto(buf) left = CS_BUF_INIT(64 * 1024), unified_left = CS_BUF_INIT(64 * 1024);
+
+	if (!t->settings->cpuset_cpus)
+		return 0;
+	if (value && !cpus)
+		return cs_fail(t->err, CS_INVALID, 0, "%s: must be a string", row->path);
+	if (!cpus || !*cpus) {
+		if (t->what != CS__TIGHTEN_RESOURCES &&
+		    cs__tighten_put(t, row->path, cs_json_new_string(t->settings->cpuset_cpus)) < 0)
+			return -1;
+	} else if (clamp_cpus(t, row->path, cpus, &left) < 0 ||
+		   (left.len && cs__tighten_put(t, row->path, cs_json_new_string(left.data)) < 0)) {
+		return -1;
+	}
+	if (unified_text(t, row->unified_key, &unified) < 0)
+		return -1;
+	if (!unified)
+		return 0;
+	/* an empty list takes the CPUs of the group above (cgroup-v2.rst, cpuset.cpus) */
+	if (!*unified)
+		return cs__tighten_put_unified(t, row->unified_key, t->settings->cpuset_cpus);
+	if (clamp_cpus(t, "linux.resources.unified.cpuset.cpus", unified, &unified_left) < 0)
+		return -1;
+	return unified_left.len ? cs__tighten_put_unified(t, row->unified_key, unified_left.data) : 0;
+}
+
+/* --- devices ------------------------------------------------------------------------------ */
+
+static bool denies_all(const struct cs_json *rule)
+{
+	const char *access = cs_json_string(cs_json_member(rule, "access"));
+	bool allow = true;
+
+	return cs_json_count(rule) == 2 && cs_json_get_bool(cs_json_member(rule, "allow"), &allow) == 0 &&
+	       !allow && access && strcmp(access, "rwm") == 0;
+}
+
+/* The last rule wins; what every engine adds by itself comes behind it. */
+static int deny_devices(const struct cs__tighten *t)
+{
+	static const char path[] = "linux.resources.devices";
+	const struct cs_json *rules = cs__tighten_get(t, path);
+	cs_autojson struct cs_json *deny = cs_json_new_object();
+
+	if (!(t->confine & (1u << CS_CONFINE_DEVICES)) || (t->what == CS__TIGHTEN_RESOURCES && !rules))
+		return 0;
+	if (cs__tighten_want(t, rules, path, CS_JSON_ARRAY) < 0)
+		return -1;
+	if (cs_json_count(rules) > 0 && denies_all(cs_json_at(rules, cs_json_count(rules) - 1)))
+		return 0;
+	if (cs_json_put(deny, "allow", cs_json_new_bool(false)) < 0 ||
+	    cs_json_put(deny, "access", cs_json_new_string("rwm")) < 0)
+		return cs_fail(t->err, CS_LIMIT, ENOMEM, "%s", path);
+	cs__tighten_note(t, "%s: none but the engine's own", path);
+	return cs_json_append(t->root, path + t->strip, cs_take_ptr(&deny), t->err);
+}
+
+/* An object that holds limits must be one: what stands in its place is not passed on to an engine's mercy. */
+static int check_objects(const struct cs__tighten *t)
+{
+	static const char *const objects[] = {
+		"linux.resources.memory",
+		"linux.resources.pids",
+		"linux.resources.cpu",
+	};
+
+	if (t->what == CS__TIGHTEN_CONFIG &&
+	    (cs__tighten_want(t, cs__tighten_get(t, "linux"), "linux", CS_JSON_OBJECT) < 0 ||
+	     cs__tighten_want(t, cs__tighten_get(t, "linux.resources"), "linux.resources", CS_JSON_OBJECT) < 0))
+		return -1;
+	for (size_t i = 0; i < CS_ARRAY_LEN(objects); i++)
+		if (cs__tighten_want(t, cs__tighten_get(t, objects[i]), objects[i], CS_JSON_OBJECT) < 0)
+			return -1;
+	return check_unified(t);
+}
+
+int cs__tighten_limits(const struct cs__tighten *t)
+{
+	if (check_objects(t) < 0 || limit_memory(t) < 0 || limit_pids(t) < 0 || limit_cpu(t) < 0 ||
+	    limit_cpuset(t) < 0)
+		return -1;
+	return deny_devices(t);
+}
