@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +21,19 @@ static int pidfd_send_signal_raw(int fd, int signal)
 {
 	return (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
 }
+
+/* struct pidfd_info of <linux/pidfd.h> as of Linux 6.15; larger ones keep this part */
+struct pidfd_info_raw {
+	uint64_t mask; /* in: what is asked; out: what is there */
+	uint64_t cgroupid;
+	uint32_t ids[11];
+	int32_t exit_code;
+	uint32_t coredump_mask, spare;
+};
+_Static_assert(sizeof(struct pidfd_info_raw) == 72, "the kernel looks at the size");
+
+#define PIDFD_INFO_EXIT_BIT (UINT64_C(1) << 3)
+#define PIDFD_GET_INFO_RAW _IOWR(0xff, 11, struct pidfd_info_raw)
 
 void cs_pidref_release(struct cs_pidref *ref)
 {
@@ -104,4 +118,25 @@ int cs_pidref_reap(const struct cs_pidref *ref, int *ret_status)
 		return -EAGAIN;
 	*ret_status = raw_status(&info);
 	return 0;
+}
+
+int cs_pidref_status(const struct cs_pidref *ref, int *ret_status)
+{
+	struct pidfd_info_raw info = { .mask = PIDFD_INFO_EXIT_BIT };
+	struct pollfd pfd = { .fd = ref->fd, .events = POLLIN };
+
+	if (ref->fd < 0)
+		return -ESRCH;
+	if (ioctl(ref->fd, PIDFD_GET_INFO_RAW, &info) == 0) {
+		if (info.mask & PIDFD_INFO_EXIT_BIT) {
+			*ret_status = info.exit_code;
+			return 0;
+		}
+		/* reaped, and still nothing: Linux 6.13 and 6.14, which have the call only */
+		if (poll(&pfd, 1, 0) > 0 && pfd.revents & POLLHUP)
+			return -EOPNOTSUPP;
+		return -EAGAIN;
+	}
+	/* ESRCH: 6.13 and 6.14 of a process that is reaped; else the call is unknown */
+	return -EOPNOTSUPP;
 }

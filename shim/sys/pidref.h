@@ -48,4 +48,12 @@ int cs_pidref_wait_dead(const struct cs_pidref *ref, int64_t deadline_ns);
  */
 int cs_pidref_reap(const struct cs_pidref *ref, int *ret_status);
 
+/*
+ * How a process that is not our child ended (Linux 6.15, PIDFD_GET_INFO with
+ * PIDFD_INFO_EXIT): *ret_status is the raw status. Known once its parent has reaped it, which a
+ * watched descriptor tells by EPOLLHUP. -EAGAIN before; -EOPNOTSUPP: the
+ * kernel cannot say, and never will. Never blocks.
+ */
+int cs_pidref_status(const struct cs_pidref *ref, int *ret_status);
+
 #endif

@@ -20,4 +20,4 @@ libcs_sys_a_SOURCES = \
 	shim/sys/sandbox.c shim/sys/sandbox.h \
 	shim/sys/signals.c shim/sys/signals.h \
 	shim/sys/spawn.c shim/sys/spawn.h
-LIBS_SYS = libcs-sys.a $(LIBS_BASE)
+LIBS_SYS = libcs-sys.a $(LIBS_BASE) $(SECCOMP_LIBS)

@@ -65,6 +65,31 @@ START_TEST(living_child_is_neither_dead_nor_reaped)
 }
 END_TEST
 
+START_TEST(status_without_being_the_parent)
+{
+	static const int raw[] = { 0, 7 << 8, SIGKILL };
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(raw); i++) {
+		struct cs_pidref child = raw[i] == SIGKILL ? waiting_child() : exiting_child(raw[i] >> 8);
+		int status = -1, r;
+
+		/* not yet, or never: kernels before 6.15 */
+		r = cs_pidref_status(&child, &status);
+		ck_assert(r == -EAGAIN || r == -EOPNOTSUPP);
+		if (raw[i] == SIGKILL)
+			ck_assert_int_eq(cs_pidref_kill(&child, SIGKILL), 0);
+		ck_assert_int_eq(cs_pidref_wait_dead(&child, patience()), 0);
+		ck_assert_int_eq(cs_pidref_status(&child, &status), r);
+		ck_assert_int_eq(waitpid(child.pid, NULL, 0), child.pid);
+		if (r == -EAGAIN) {
+			ck_assert_int_eq(cs_pidref_status(&child, &status), 0);
+			ck_assert_int_eq(status, raw[i]);
+		}
+		cs_pidref_release(&child);
+	}
+}
+END_TEST
+
 START_TEST(empty_value_names_nobody)
 {
 	struct cs_pidref none = CS_PIDREF_INIT;
@@ -72,6 +97,7 @@ START_TEST(empty_value_names_nobody)
 
 	ck_assert_int_eq(cs_pidref_kill(&none, SIGKILL), -ESRCH);
 	ck_assert_int_eq(cs_pidref_reap(&none, &status), -ECHILD);
+	ck_assert_int_eq(cs_pidref_status(&none, &status), -ESRCH);
 	ck_assert_int_eq(cs_pidref_wait_dead(&none, CS_NEVER), -ESRCH);
 	ck_assert(!cs_pidref_is_dead(&none));
 	cs_pidref_release(&none);
@@ -95,5 +121,5 @@ START_TEST(descriptor_is_cloexec_and_released)
 END_TEST
 
 CS_UNIT_SUITE(pidref, status_is_what_waitpid_would_say, zombie_can_be_opened_and_takes_signals,
-	      living_child_is_neither_dead_nor_reaped, empty_value_names_nobody,
+	      living_child_is_neither_dead_nor_reaped, status_without_being_the_parent, empty_value_names_nobody,
 	      descriptor_is_cloexec_and_released)
