@@ -30,6 +30,12 @@ uint64_t cs_bucket_level(struct cs_bucket *bucket, int64_t now_ns);
 void cs_bucket_take(struct cs_bucket *bucket, uint64_t n);
 
 /*
+ * Takes n also where there is less: what is missing is owed, and comes out of
+ * what the bucket gains next. For what must go out whatever there is.
+ */
+void cs_bucket_owe(struct cs_bucket *bucket, uint64_t n, int64_t now_ns);
+
+/*
  * There is enough to end a dropped stretch: what a second brings, or a full
  * bucket where that is less. Without this distance a fast writer would get one
  * byte through at a time, each between two stretches.
@@ -43,8 +49,10 @@ bool cs_bucket_has_recovered(struct cs_bucket *bucket, int64_t now_ns);
 typedef size_t cs_bucket_cost_fn(const char *data, size_t len, uint64_t budget, uint64_t *ret_cost);
 
 /*
- * Bytes of dockerd's json-file log: 1 a byte, 6 a control byte (\u00xx), and 96 a line for
- * its {"log":"…","stream":"…","time":"…"}.
+ * What dockerd's json-file log grows by, never less: {"log":"…","stream":"…","time":"…"}
+ * is 96 a line and a bit more than one byte in 128 where lines are cut for their length; a control byte 6
+ * (\u00xx), and so are <, > and &, and a byte that is no UTF-8; a quote and a
+ * backslash 2; anything else its bytes. A sequence that is cut at the end counts as none.
  */
 cs_bucket_cost_fn cs_bucket_cost_json_file;
 

@@ -113,13 +113,14 @@ int cs_drain_new(struct cs_loop *loop, int source_fd_consume, struct cs_sink *si
 	drain->cap_bytes = config->cap_bytes;
 	drain->hold = config->hold;
 	drain->hold_reads = config->hold_reads;
-	if (config->rate_bytes_per_s != UINT64_MAX) {
-		drain->has_rate = true;
-		drain->cost = config->cost;
-		cs_bucket_init(&drain->bucket, config->rate_bytes_per_s,
+	drain->bucket = config->bucket;
+	if (!drain->bucket && config->rate_bytes_per_s != UINT64_MAX) {
+		drain->bucket = &drain->own_bucket;
+		cs_bucket_init(drain->bucket, config->rate_bytes_per_s,
 			       config->burst_bytes ? config->burst_bytes : config->rate_bytes_per_s,
 			       now_ns);
 	}
+	drain->cost = drain->bucket ? config->cost : NULL;
 	drain->null_fd = -1;
 
 	if (prepare_source(drain, err) < 0 || start_watching(drain, err) < 0) {

@@ -48,6 +48,8 @@ struct cs_drain_config {
 	uint64_t cap_bytes;        /* UINT64_MAX: none; 0: nothing passes */
 	uint64_t rate_bytes_per_s; /* token bucket; UINT64_MAX: none */
 	uint64_t burst_bytes;      /* 0: what a second brings */
+	struct cs_bucket *bucket;  /* in place of one of its own (rate and burst are not looked at): borrowed, must
+	                            * outlive the drain, may be another drain's too; NULL */
 	cs_bucket_cost_fn *
 		cost; /* what a byte takes from the bucket; NULL: 1. Data is copied then, not spliced */
 	bool hold; /* starts without delivering: see cs_drain_release_hold */

@@ -42,9 +42,9 @@ struct cs_drain {
 	uint64_t cap_bytes, charged_bytes;
 	bool cap_hit;
 
-	bool has_rate;
 	bool dropping; /* inside a stretch that the bucket did not pay for */
-	struct cs_bucket bucket;
+	struct cs_bucket own_bucket;
+	struct cs_bucket *bucket; /* NULL: there is no rate */
 	cs_bucket_cost_fn *cost;
 
 	bool hold, hold_reads;

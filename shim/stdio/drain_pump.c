@@ -201,10 +201,10 @@ static enum step discard(struct cs_drain *drain, size_t len, int64_t now_ns, siz
 /* How many of len bytes the bucket lets pass; 0: none. A cost function speaks later, when it sees them. */
 static size_t rate_allows(struct cs_drain *drain, size_t len, int64_t now_ns)
 {
-	uint64_t level = cs_bucket_level(&drain->bucket, now_ns);
+	uint64_t level = cs_bucket_level(drain->bucket, now_ns);
 
 	if (drain->dropping) {
-		if (!cs_bucket_has_recovered(&drain->bucket, now_ns))
+		if (!cs_bucket_has_recovered(drain->bucket, now_ns))
 			return 0;
 		drain->dropping = false;
 	}
@@ -218,8 +218,8 @@ static size_t rate_allows(struct cs_drain *drain, size_t len, int64_t now_ns)
 static void charge(struct cs_drain *drain, size_t n, uint64_t cost)
 {
 	drain->charged_bytes += n;
-	if (drain->has_rate)
-		cs_bucket_take(&drain->bucket, cost);
+	if (drain->bucket)
+		cs_bucket_take(drain->bucket, cost);
 }
 
 static enum step deliver_splice(struct cs_drain *drain, size_t len, int64_t now_ns)
@@ -253,7 +253,7 @@ static enum step deliver_copy(struct cs_drain *drain, size_t len, int64_t now_ns
 	pays = n;
 	cost = n;
 	if (drain->cost) {
-		pays = drain->cost(drain->buf, n, cs_bucket_level(&drain->bucket, now_ns), &cost);
+		pays = drain->cost(drain->buf, n, cs_bucket_level(drain->bucket, now_ns), &cost);
 		if (pays < n)
 			begin_dropped_stretch(drain);
 	}
@@ -299,7 +299,7 @@ static enum step step(struct cs_drain *drain, bool hung_up)
 		drain->charged_bytes += n;
 		return result;
 	}
-	if (drain->has_rate) {
+	if (drain->bucket) {
 		len = rate_allows(drain, len, now_ns);
 		if (len == 0)
 			return discard(drain, queued, now_ns, &n);

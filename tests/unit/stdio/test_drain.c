@@ -351,6 +351,32 @@ START_TEST(rate_by_cost)
 }
 END_TEST
 
+START_TEST(a_bucket_for_two)
+{
+	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
+	struct cs_drain_config config = CS_DRAIN_CONFIG_INIT;
+	struct cs_bucket bucket;
+	struct plumbing first, second;
+
+	cs_bucket_init(&bucket, 0, 1000, cs_clock_now_ns());
+	config.bucket = &bucket;
+	plumbing_init(&first, -1, &config);
+	plumbing_init(&second, -1, &config);
+	program_says(&first, "eight...");
+	program_ends(&first);
+	run_to_done(&first, &out);
+	ck_assert_uint_eq(bucket.level, 992);
+	for (int i = 0; i < 100; i++)
+		program_says(&second, "and twelve..");
+	program_ends(&second);
+	run_to_done(&second, &out);
+	ck_counts(&second, 1200, 992, 208);
+	ck_assert_uint_eq(bucket.level, 0);
+	plumbing_release(&first);
+	plumbing_release(&second);
+}
+END_TEST
+
 START_TEST(note_waits_behind_the_stream)
 {
 	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
@@ -537,5 +563,5 @@ END_TEST
 CS_UNIT_SUITE(drain, passes_everything, cap_is_exact, cap_is_reported_by_the_byte_past_it,
 	      slow_reader_stops_the_program, two_drains_one_sink, broken_sink_becomes_drops,
 	      reader_goes_while_blocked, full_disk, rate_drops_and_counts, rate_recovers,
-	      rate_by_cost, note_waits_behind_the_stream, is_freed_from_its_callback,
+	      rate_by_cost, a_bucket_for_two, note_waits_behind_the_stream, is_freed_from_its_callback,
 	      memory_is_flat, gone_reader_is_seen, refuses_what_is_no_pipe)
