@@ -113,6 +113,30 @@ ssize_t cs_fd_read_all(int fd, void *data, size_t len)
 	return (ssize_t)done;
 }
 
+/* The lowest of the kept that is not below `from`, or -1. */
+static int next_kept(const int *keep, size_t n, int from)
+{
+	int next = -1;
+
+	for (size_t i = 0; i < n; i++)
+		if (keep[i] >= from && (next < 0 || keep[i] < next))
+			next = keep[i];
+	return next;
+}
+
+void cs_fd_close_all_but(const int *keep, size_t n)
+{
+	int from = 0, next;
+
+	while ((next = next_kept(keep, n, from)) >= 0) {
+		if (next > from && syscall(SYS_close_range, (unsigned)from, (unsigned)next - 1, 0) < 0)
+			for (int fd = from; fd < next; fd++)
+				close(fd);
+		from = next + 1;
+	}
+	closefrom(from);
+}
+
 static int cloexec_walk(int lowest)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -37,6 +37,9 @@ int cs_fd_write_all(int fd, const void *data, size_t len) CS_MUST_CHECK;
 /* Reads until len bytes or EOF; the number read or -errno. */
 ssize_t cs_fd_read_all(int fd, void *data, size_t len) CS_MUST_CHECK;
 
+/* Closes all but the n named (-1 is none), in any order: for a process that begins as another's copy. */
+void cs_fd_close_all_but(const int *keep, size_t n);
+
 /* FD_CLOEXEC on all from `lowest` up: close_range(2), or a walk of /proc/self/fd where that is missing. */
 int cs_fd_cloexec_from(int lowest) CS_MUST_CHECK;
 

@@ -58,12 +58,6 @@ struct cs_attendant {
  */
 int cs_attendant_fork(struct cs_attendant *ret, struct cs_err *err);
 
-/* What becomes of the container when its attendant is killed. */
-enum cs_attendant_death {
-	CS_ATTENDANT_DEATH_END,  /* it ends: nothing bounds it any more */
-	CS_ATTENDANT_DEATH_KEEP, /* it goes on under a new attendant, whose counts begin anew */
-};
-
 /* Durations CS_NEVER, sizes UINT64_MAX: no bound. */
 struct cs_attendant_bounds {
 	int64_t timeout_ns, cpu_time_ns, idle_timeout_ns;
@@ -73,11 +67,11 @@ struct cs_attendant_bounds {
 	uint64_t rate_per_s, burst; /* one bucket for both streams; bytes, or cost */
 	bool cost_json_file;        /* count as dockerd's json-file log does */
 	int64_t drain_timeout_ns, flush_timeout_ns;
-	enum cs_attendant_death at_death;
+	enum cs_on_attendant_death at_death;
 };
 
-/* From settings that are resolved (cs_settings_resolve). */
-void cs_attendant_bounds_of(const struct cs_settings *settings, struct cs_attendant_bounds *ret);
+/* From settings that are resolved (cs_settings_resolve); a flush timeout that nobody set is 2 s. */
+void cs_attendant_bounds_of(struct cs_settings_tree *tree, struct cs_attendant_bounds *ret);
 
 /* All borrowed, for the time of the call. */
 struct cs_attendant_plan {
@@ -92,8 +86,8 @@ struct cs_attendant_plan {
 	 * create: where the engine will make the container's group (NULL: not
 	 * known), which is ended and removed should the verb die before arm. exec: a group
 	 * of its own below the container's, made beforehand: ended by a limit, and
-	 * ended and removed when the process has ended; NULL: there is none, and
-	 * a limit kills that one process.
+	 * removed when the process has ended, unless it has left somebody in it, who goes
+	 * on; NULL: there is none, and a limit kills that one process.
 	 */
 	const char *cgroup_path;
 	bool is_exec;
@@ -124,7 +118,8 @@ int cs_attendant_setup(struct cs_attendant *attendant, const struct cs_attendant
 /*
  * The engine has made the process: from here on it is guarded, and the verb
  * may go. process is borrowed (its descriptor is sent over); cgroup_path is
- * the group that the process is in (NULL: as planned). With a terminal this waits until the engine's
+ * the group that the process is in (NULL: as planned; that NULL too: it has none of its own, and only the
+ * process itself is ended and counted). With a terminal this waits until the engine's
  * master has come and ours has gone to the caller.
  *
  * words (may be NULL) gets what the engine said so far, which the verb passes on to its own

@@ -110,6 +110,12 @@ int cs_ctl_connect(const char *state_dir, const char *id, int64_t timeout_ns, st
 		   struct cs_err *err);
 
 /*
+ * The same by the directory that the socket is in. 0 or -errno: -ENOENT,
+ * -ECONNREFUSED: nobody answers; -EAGAIN for the time.
+ */
+int cs_ctl_connect_in(int dir_fd, int64_t timeout_ns, struct cs_ctl_client *ret);
+
+/*
  * Sends a request, which is consumed (NULL: CS_LIMIT), and waits for its reply
  * until the deadline (CLOCK_MONOTONIC). *ret (may be NULL) is the caller's. An
  * error reply comes back as it was made. CS_TIMEOUT without one in time: the

@@ -64,13 +64,29 @@ static int fail_connect(const char *id, int errnum, struct cs_err *err)
 	}
 }
 
+int cs_ctl_connect_in(int dir_fd, int64_t timeout_ns, struct cs_ctl_client *ret)
+{
+	cs_autofd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	int r = fd < 0 ? -errno : bound_connect(fd, timeout_ns);
+
+	if (r == 0)
+		r = connect_in(fd, dir_fd);
+	if (r < 0)
+		return r;
+	/* of who called listen(2): unix(7), SO_PEERCRED */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+		return -errno;
+	*ret = (struct cs_ctl_client){ .fd = cs_take_fd(&fd), .pid = who.pid };
+	return 0;
+}
+
 int cs_ctl_connect(const char *state_dir, const char *id, int64_t timeout_ns, struct cs_ctl_client *ret,
 		   struct cs_err *err)
 {
 	cs_autofree char *path = NULL;
-	cs_autofd int dir_fd = -1, fd = -1;
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	cs_autofd int dir_fd = -1;
 	int r;
 
 	if (asprintf(&path, "%s/runs/%s", state_dir, id) < 0) {
@@ -82,17 +98,8 @@ int cs_ctl_connect(const char *state_dir, const char *id, int64_t timeout_ns, st
 		return cs_fail(err, CS_NOT_FOUND, 0, "no run '%s' is live: 'caisson ps' lists them", id);
 	if (dir_fd < 0)
 		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "run '%s'", id);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	r = fd < 0 ? -errno : bound_connect(fd, timeout_ns);
-	if (r == 0)
-		r = connect_in(fd, dir_fd);
-	if (r < 0)
-		return fail_connect(id, -r, err);
-	/* of who called listen(2): unix(7), SO_PEERCRED */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
-		return cs_fail(err, CS_IO, errno, "control socket of '%s'", id);
-	*ret = (struct cs_ctl_client){ .fd = cs_take_fd(&fd), .pid = who.pid };
-	return 0;
+	r = cs_ctl_connect_in(dir_fd, timeout_ns, ret);
+	return r < 0 ? fail_connect(id, -r, err) : 0;
 }
 
 /* --- asking ----------------------------------------------------------------------------- */

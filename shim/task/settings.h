@@ -21,6 +21,7 @@ enum cs_sink_gone { CS_SINK_GONE_CANCEL, CS_SINK_GONE_DROP };
 enum cs_exec_escape { CS_ESCAPE_REPORT, CS_ESCAPE_KILL_CONTAINER };
 enum cs_bound { CS_BOUND_ALWAYS, CS_BOUND_UNBOUNDED };
 enum cs_output_cost { CS_COST_JSON_FILE, CS_COST_BYTES };
+enum cs_on_attendant_death { CS_ATTENDANT_END, CS_ATTENDANT_KEEP };
 enum cs_capture_choice { CS_KEEP_NONE, CS_KEEP_HEAD, CS_KEEP_TAIL, CS_KEEP_BOTH };
 
 struct cs_settings {
@@ -68,6 +69,7 @@ struct cs_settings {
 	bool die_with_parent;
 	int on_sink_gone;
 	int exec_escape;
+	int on_attendant_death;
 
 	/* output */
 	uint64_t output_limit_bytes, stdout_limit_bytes, stderr_limit_bytes;

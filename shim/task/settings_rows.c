@@ -205,6 +205,10 @@ const struct cs_opt cs_settings_rows[] = {
 	  .choices = "report|kill-container",
 	  .help = "when a process of an exec may have escaped its end",
 	  .man = "It can where the engine has a kernel of its own (runsc) and the kernel's reports were lost." },
+	{ "on-attendant-death", 0, CS_OPT_CHOICE, AT(on_attendant_death), DAEMON_ONLY,
+	  .key = "onAttendantDeath", .arg = "end|keep", .choices = "end|keep",
+	  .help = "when the process that bounds a container of a daemon is killed",
+	  .man = "keep: it goes on under its time limits, and its output is lost." },
 
 	{ "output-limit", 0, CS_OPT_SIZE, AT(output_limit_bytes), EXEC_DAEMON_TOO, .key = "outputLimit", .arg = "SIZE",
 	  .lift = CS_LIFT_WORD, LESS, .help = "bytes delivered of stdout and of stderr, each" },

@@ -1,6 +1,10 @@
 noinst_LIBRARIES += libcs-task.a
 libcs_task_a_SOURCES = \
-	shim/task/attendant.h \
+	shim/task/attendant.c shim/task/attendant.h shim/task/attendant_int.h \
+	shim/task/attendant_end.c \
+	shim/task/attendant_main.c \
+	shim/task/attendant_second.c \
+	shim/task/attendant_wire.c \
 	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \
 	shim/task/confine.c shim/task/confine.h \
@@ -22,12 +26,13 @@ libcs_task_a_SOURCES = \
 	shim/task/job_watch.c \
 	shim/task/jobspec.c shim/task/jobspec.h shim/task/jobspec_int.h \
 	shim/task/jobspec_files.c \
+	shim/task/level.c shim/task/level.h \
 	shim/task/limits.c shim/task/limits.h \
 	shim/task/policy.c shim/task/policy.h \
 	shim/task/probe.c shim/task/probe.h \
 	shim/task/record.c shim/task/record.h shim/task/record_int.h \
 	shim/task/result.c shim/task/result.h \
-	shim/task/results.h \
+	shim/task/results.c shim/task/results.h \
 	shim/task/rlimits.c shim/task/rlimits.h \
 	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
 	shim/task/streams.c shim/task/streams.h \

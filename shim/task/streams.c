@@ -207,6 +207,12 @@ void cs_streams_engine_words(struct cs_streams *s, struct cs_buf *out)
 	}
 }
 
+void cs_streams_forget_words(struct cs_streams *s)
+{
+	for (size_t i = 0; i < CS_STREAMS; i++)
+		cs_buf_reset(&s->streams[i].words);
+}
+
 /* --- the program's -------------------------------------------------------------------- */
 
 static void note(struct cs_streams *s, const char *text)
@@ -230,6 +236,16 @@ static void mark_cap(struct stream *stream)
 	note(stream->owner, text);
 }
 
+/* A line of ours in a log whose size is bounded counts as the program's do. */
+static void charge(const struct cs_drain_config *config, const char *text)
+{
+	uint64_t cost = strlen(text);
+
+	if (config->cost)
+		config->cost(text, strlen(text), UINT64_MAX, &cost);
+	cs_bucket_owe(config->bucket, cost, cs_clock_now_ns());
+}
+
 /* For every dropped stretch; the bucket keeps them a second apart. */
 static void mark_rate(struct stream *stream)
 {
@@ -239,6 +255,8 @@ static void mark_rate(struct stream *stream)
 		return;
 	snprintf(text, sizeof(text), "caisson: %s passes %" PRIu64 " bytes a second, what is above is discarded\n",
 		 names[stream->which], stream->config.rate_bytes_per_s);
+	if (stream->config.bucket)
+		charge(&stream->config, text);
 	note(stream->owner, text);
 }
 

@@ -57,6 +57,9 @@ void cs_streams_close_child_ends(struct cs_streams *streams);
 /* What arrived before begin, both streams together, stderr's last. */
 void cs_streams_engine_words(struct cs_streams *streams, struct cs_buf *out);
 
+/* They have been passed on. */
+void cs_streams_forget_words(struct cs_streams *streams);
+
 /* From here on it is the program's. */
 int cs_streams_begin(struct cs_streams *streams, struct cs_err *err);
 
