@@ -309,6 +309,11 @@ int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const cha
 			       row->type == CS_OPT_CHOICE ? "one of " : "", wanted(row));
 	if (set->origins)
 		set->origins[row - set->rows] = (unsigned char)origin;
+	if (set->layers) {
+		uint32_t *layers = &set->layers[row - set->rows], own = UINT32_C(1) << set->layer;
+
+		*layers = row->type == CS_OPT_LIST && value[0] != '=' ? *layers | own : own;
+	}
 	return 0;
 }
 

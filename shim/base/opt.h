@@ -93,6 +93,8 @@ struct cs_opt_set {
 	size_t n;
 	void *target;           /* what offsets count from; NULL: flags are known, and kept nowhere */
 	unsigned char *origins; /* n of enum cs_opt_origin, or NULL */
+	uint32_t *layers;       /* n of bits, one for each layer that had a say in the value (lists: several); or NULL */
+	unsigned layer;         /* what values that are put now come from: 0 to 31, their meaning is the caller's */
 	const struct cs_opt_set *more; /* further rows with a target of their own, for flags; or NULL */
 	unsigned scope;         /* one bit: the other commands' rows are refused as flags and passed over elsewhere; 0: every row counts */
 };

@@ -8,16 +8,6 @@
 #include "shim/sys/signals.h"
 #include "shim/task/exec.h"
 
-#define TEXT_MAX (256 * 1024)
-
-static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
-{
-	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
-
-	cs_settings_print(tree, &text);
-	return cs_cmd_print(&text, err);
-}
-
 static int exec_job(struct cs_cmd_call *call, const char *id, char *const *args, struct cs_err *err)
 {
 	const struct cs_settings *s = &call->tree->values;
@@ -47,8 +37,6 @@ static int exec(struct cs_cmd_call *call, struct cs_err *err)
 	sigset_t before;
 	int r;
 
-	if (call->tree->values.print_effective)
-		return print_effective(call->tree, err);
 	if (call->argc == 0)
 		return cs_cmd_fail_missing(call->cmd, err);
 	if (!cs_id_valid(call->argv[0]))

@@ -7,17 +7,7 @@
 #include "shim/task/config.h"
 #include "shim/task/job.h"
 
-#define TEXT_MAX (256 * 1024)
-
 /* --- the walk ---------------------------------------------------------------------------- */
-
-static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
-{
-	cs_auto(buf) text = CS_BUF_INIT(TEXT_MAX);
-
-	cs_settings_print(tree, &text);
-	return cs_cmd_print(&text, err);
-}
 
 static int run_job(struct cs_settings_tree *tree, const struct cs_config *config, char *const *args,
 		   int *ret_code, struct cs_err *err)
@@ -50,8 +40,6 @@ static int run(struct cs_cmd_call *call, struct cs_err *err)
 	sigset_t before;
 	int r;
 
-	if (call->tree->values.print_effective)
-		return print_effective(call->tree, err);
 	if (call->argc == 0) {
 		cs_cmd_fail_missing(call->cmd, err);
 		cs_outcome_refused(&call->tree->values, err);

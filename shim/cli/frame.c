@@ -9,6 +9,7 @@
 #include "shim/task/config.h"
 
 #define HELP_MAX (256 * 1024)
+#define EFFECTIVE_MAX (4 << 20)
 
 struct common {
 	bool help;
@@ -74,11 +75,28 @@ static void set_log_level(const struct cs_settings *s)
 	});
 }
 
+/* What would hold, in place of doing anything. */
+static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
+{
+	cs_autojson struct cs_json *json = NULL;
+	cs_auto(buf) text = CS_BUF_INIT(EFFECTIVE_MAX);
+
+	if (tree->values.format == CS_FORMAT_TEXT)
+		cs_settings_print(tree, &text);
+	else if (cs_settings_json(tree, &json, err) < 0 || cs_json_write(json, CS_JSON_INDENTED, &text, err) < 0)
+		return -1;
+	else
+		cs_buf_addc(&text, '\n');
+	return cs_cmd_print(&text, err);
+}
+
 /* The call itself, `at` being the first operand. */
 static int act(struct cs_cmd_call *call, int argc, char *const argv[], int at, bool help, struct cs_err *err)
 {
 	if (help)
 		return print_help(call->cmd, err);
+	if (call->tree && call->tree->values.print_effective)
+		return print_effective(call->tree, err);
 	call->argc = argc - at;
 	call->argv = argv + at;
 	return count_operands(call, err) < 0 ? -1 : call->cmd->act(call, err);

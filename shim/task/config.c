@@ -54,6 +54,16 @@ static int put_value(const struct cs_opt_set *set, const struct cs_opt *row, con
 	return 0;
 }
 
+static void take_nearer(const char *wrong, const char *known, size_t *best, const char **nearest)
+{
+	size_t distance = cs_edit_distance(wrong, known, *best);
+
+	if (distance < *best) {
+		*best = distance;
+		*nearest = known;
+	}
+}
+
 static int fail_unknown(const struct cs_opt_set *set, const char *key, struct cs_err *err)
 {
 	const char *nearest = cs_opt_nearest(set, key, true);
@@ -113,6 +123,45 @@ static int policy_name(const struct cs_json *object, const char *key, const char
 	return 0;
 }
 
+/* The CS_INVALID of a name that is no policy's, with the nearest one. `policies` (may be NULL) are the file's. */
+static int fail_unknown_policy(const struct cs_json *policies, const char *name, struct cs_err *err)
+{
+	cs_auto(buf) names = CS_BUF_INIT(256);
+	size_t best = strlen(name) / 3 + 2;
+	const char *nearest = NULL, *known;
+	const struct cs_json *policy;
+
+	for (size_t i = 0; (known = cs_policy_builtin_at(i)); i++) {
+		cs_buf_addf(&names, "%s%s", i ? ", " : "", known);
+		take_nearer(name, known, &best, &nearest);
+	}
+	cs_json_each_member(known, policy, policies)
+		take_nearer(name, known, &best, &nearest);
+	if (nearest)
+		return cs_fail(err, CS_INVALID, 0, "unknown policy '%.64s': did you mean '%.64s'?", name, nearest);
+	return cs_fail(err, CS_INVALID, 0, "unknown policy '%.64s': built in are %s%s", name, names.data ? names.data : "none",
+		       policies ? "; others are defined under \"policies\" in the configuration file" : "");
+}
+
+/* Does each base lead to a built-in policy in the end? */
+static int check_bases(const struct cs_json *policies, const char *name, struct cs_err *err)
+{
+	size_t left = cs_json_count(policies);
+
+	for (const char *at = name;; left--) {
+		const struct cs_json *policy = cs_json_member(policies, at);
+		const char *base = cs_json_string(cs_json_member(policy, "base"));
+
+		if (!policy)
+			return cs_policy_is_builtin(at) ? 0 : fail_unknown_policy(policies, at, err);
+		if (left == 0)
+			return cs_fail(err, CS_INVALID, 0, "its bases go in a circle");
+		if (!base)
+			return 0;
+		at = base;
+	}
+}
+
 static int check_policies(const struct cs_json *policies, struct cs_err *err)
 {
 	const struct cs_json *policy;
@@ -123,9 +172,14 @@ static int check_policies(const struct cs_json *policies, struct cs_err *err)
 	cs_json_each_member(name, policy, policies) {
 		if (cs_json_kind(policy) != CS_JSON_OBJECT)
 			return cs_fail(err, CS_INVALID, 0, "policy '%.64s': an object is wanted", name);
+		if (cs_policy_is_builtin(name))
+			return cs_fail(err, CS_INVALID, 0, "policy '%.64s' is built in: name yours otherwise", name);
 		if (policy_name(policy, "base", &base, err) < 0 || check_values(policy, policy_keys, err) < 0)
 			return cs_wrap(err, "policy '%.64s'", name);
 	}
+	cs_json_each_member(name, policy, policies)
+		if (check_bases(policies, name, err) < 0)
+			return cs_wrap(err, "policy '%.64s'", name);
 	return 0;
 }
 
@@ -202,28 +256,22 @@ static int read_file(const char *path, bool given, struct cs_config *ret, struct
 /* --- all sources ----------------------------------------------------------- */
 
 static int apply_policy(const struct cs_config *config, const char *name,
-			struct cs_settings_tree *tree, int depth, struct cs_err *err)
+			struct cs_settings_tree *tree, struct cs_err *err)
 {
 	const struct cs_json *policy =
 		cs_json_member(cs_json_member(config->file, "policies"), name);
 	const char *base;
 
+	if (!policy && !cs_policy_is_builtin(name))
+		return fail_unknown_policy(cs_json_member(config->file, "policies"), name, err);
 	if (!policy) {
-		if (cs_policy_apply_builtin(name, tree, err) == 0)
-			return 0;
-		return err->kind == CS_NOT_FOUND
-			       ? (cs_err_clear(err),
-				  cs_fail(err, CS_INVALID, 0, "unknown policy '%.64s': built in are %s%s", name,
-					  cs_policy_builtin_names(),
-					  config->path ? "; others are defined under \"policies\" in the configuration file"
-						       : ""))
-			       : -1;
+		cs_settings_layer(tree, "policy %.64s", name);
+		return cs_policy_apply_builtin(name, tree, err);
 	}
-	if (depth > 8)
-		return cs_fail(err, CS_INVALID, 0, "policy '%.64s': its bases go in a circle", name);
 	base = cs_json_string(cs_json_member(policy, "base"));
-	if (apply_policy(config, base ? base : "strict", tree, depth + 1, err) < 0)
+	if (apply_policy(config, base ? base : "strict", tree, err) < 0)
 		return -1;
+	cs_settings_layer(tree, "policy %.64s (%s)", name, config->path);
 	return put_object(tree, policy, policy_keys, CS_ORIGIN_POLICY, err);
 }
 
@@ -270,19 +318,39 @@ static const struct cs_opt_set *pass_over(const struct cs_opt_set *more, struct 
 	return n > 0 ? seen : NULL;
 }
 
+static bool from_environment(const char *path)
+{
+	const char *from_env = getenv("CAISSON_CONFIG");
+
+	return from_env && strcmp(from_env, path) == 0;
+}
+
+/* So that what is told of a choice is what was chosen, also where no row was set by it. */
+static int put_chosen(struct cs_settings_tree *tree, const char *name, const char *value, struct cs_err *err)
+{
+	struct cs_opt_set set = cs_settings_set(tree);
+
+	return cs_opt_put(&set, cs_opt_by_name(&set, name), name, value, CS_ORIGIN_BUILTIN, err);
+}
+
 static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more, const struct cs_config *config,
 		    const char *policy, const char *without, struct cs_settings_tree *tree, int *ret_operand,
 		    struct cs_err *err)
 {
-	struct cs_opt_set set = cs_settings_set(tree), seen[MORE_MAX];
+	struct cs_opt_set set, seen[MORE_MAX];
 
-	set.more = pass_over(more, seen);
 	if (!policy)
 		policy = cs_json_string(cs_json_member(config->file, "policy"));
-	if (apply_policy(config, policy ? policy : without, tree, 0, err) < 0)
+	cs_settings_layer(tree, "built in");
+	if (put_chosen(tree, "policy", policy ? policy : without, err) < 0 ||
+	    apply_policy(config, policy ? policy : without, tree, err) < 0)
 		return -1;
+	cs_settings_layer(tree, "file %s", config->path ? config->path : "");
 	if (config->file && put_object(tree, config->file, file_keys, CS_ORIGIN_FILE, err) < 0)
 		return cs_wrap(err, "%s", config->path);
+	cs_settings_layer(tree, "flag");
+	set = cs_settings_set(tree);
+	set.more = pass_over(more, seen);
 	*ret_operand = cs_opt_parse(&set, argc, argv, err);
 	if (*ret_operand < 0)
 		return -1;
@@ -316,7 +384,9 @@ int cs_config_load_for(const char *without, int argc, char *const argv[], unsign
 		return -1;
 	}
 	ret_tree->scope = scope;
-	if (lay_over(argc, argv, more, ret_config, policy, without, ret_tree, ret_operand, err) < 0) {
+	if (from_environment(path))
+		cs_settings_layer(ret_tree, "CAISSON_CONFIG");
+	if (put_chosen(ret_tree, "config", path, err) < 0 || lay_over(argc, argv, more, ret_config, policy, without, ret_tree, ret_operand, err) < 0) {
 		cs_settings_release(ret_tree);
 		cs_config_release(ret_config);
 		return -1;

@@ -53,7 +53,15 @@ int cs_policy_apply_builtin(const char *name, struct cs_settings_tree *tree, str
 	return cs_fail(err, CS_NOT_FOUND, 0, "unknown policy '%.64s'", name);
 }
 
-const char *cs_policy_builtin_names(void)
+const char *cs_policy_builtin_at(size_t i)
 {
-	return "strict, default, none";
+	return i < CS_ARRAY_LEN(policies) ? policies[i].name : NULL;
+}
+
+bool cs_policy_is_builtin(const char *name)
+{
+	for (size_t i = 0; i < CS_ARRAY_LEN(policies); i++)
+		if (strcmp(policies[i].name, name) == 0)
+			return true;
+	return false;
 }

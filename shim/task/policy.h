@@ -11,7 +11,8 @@
 /* Puts the values of a built-in policy with CS_ORIGIN_POLICY. CS_NOT_FOUND when there is none of that name. */
 int cs_policy_apply_builtin(const char *name, struct cs_settings_tree *tree, struct cs_err *err);
 
-/* "strict, default, none" */
-const char *cs_policy_builtin_names(void);
+/* Name of the i-th built-in policy; NULL past the end. */
+const char *cs_policy_builtin_at(size_t i);
+bool cs_policy_is_builtin(const char *name);
 
 #endif

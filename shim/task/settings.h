@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "oci-spec/json.h"
 #include "shim/base/opt.h"
 #include "shim/base/strv.h"
 
@@ -109,6 +110,8 @@ struct cs_settings {
 struct cs_settings_tree {
 	struct cs_settings values;
 	unsigned char origins[CS_SETTINGS_ROWS_MAX];
+	uint32_t layers[CS_SETTINGS_ROWS_MAX]; /* bits: which of layer_names had a say */
+	struct cs_strv layer_names;            /* "policy strict", "file /etc/…"; the last one is being laid */
 	unsigned scope; /* of the command that they are for; 0: every row counts */
 };
 
@@ -140,6 +143,12 @@ void cs_settings_release(struct cs_settings_tree *tree);
 bool cs_settings_given(struct cs_settings_tree *tree, const char *name);
 
 /*
+ * What is put from now on comes from there: "policy judge". One that cannot be
+ * remembered for want of memory or room counts as the one before it.
+ */
+void cs_settings_layer(struct cs_settings_tree *tree, const char *fmt, ...) CS_PRINTF(2, 3);
+
+/*
  * Fills in what follows from other values unless it was set: swap from memory,
  * CPU time from wall time × CPUs, each stream's cap from the common one.
  */
@@ -148,7 +157,10 @@ void cs_settings_resolve(struct cs_settings_tree *tree);
 /* Refuses combinations that make no sense together (CS_INVALID). */
 int cs_settings_check(struct cs_settings_tree *tree, struct cs_err *err);
 
-/* "memory = 256m  (policy)" lines, every row that has a key. */
+/* A line "memory  256m  policy strict" for each row that the command takes: key, value, where it comes from. */
 int cs_settings_print(struct cs_settings_tree *tree, struct cs_buf *out);
+
+/* The same as an object: "memory": {"value": "256m", "origin": "policy", "from": ["policy strict"]}. Lists are arrays. */
+int cs_settings_json(struct cs_settings_tree *tree, struct cs_json **ret, struct cs_err *err);
 
 #endif

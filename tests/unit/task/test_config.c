@@ -122,6 +122,53 @@ START_TEST(exec_takes_its_own_rows)
 }
 END_TEST
 
+START_TEST(F049_every_value_tells_where_it_comes_from)
+{
+	static const char text[] = "{\"timeout\":\"20s\",\"seccompAllow\":[\"bpf\"],\"policies\":{\"judge\":{\"base\":\"mid\",\"pidsLimit\":9},"
+				   "\"mid\":{\"tmpSize\":\"8m\"}},\"policy\":\"judge\"}";
+	const char *const flags[] = { "--seccomp-allow=ptrace", "-m", "64m", NULL };
+	cs_autojson struct cs_json *json = NULL;
+	cs_auto(buf) all = CS_BUF_INIT(1 << 20);
+	struct cs_err err = CS_ERR_INIT;
+
+	ck_ok(load(text, flags, &err), err);
+	ck_ok(cs_settings_json(&tree, &json, &err), err);
+	ck_assert_str_eq(cs_json_string(cs_json_get(json, "memory.value")), "64m");
+	ck_assert_str_eq(cs_json_string(cs_json_get(json, "memory.origin")), "flag");
+	ck_assert_str_eq(cs_json_string(cs_json_at(cs_json_get(json, "cpus.from"), 0)), "policy strict");
+	ck_assert_str_eq(cs_json_string(cs_json_at(cs_json_get(json, "rootfs.from"), 0)), "built in");
+	ck_assert_str_eq(cs_json_string(cs_json_at(cs_json_get(json, "memorySwap.from"), 0)), "as memory");
+	ck_assert_ptr_nonnull(strstr(cs_json_string(cs_json_at(cs_json_get(json, "pidsLimit.from"), 0)), "policy judge (/tmp/"));
+	ck_assert_ptr_nonnull(strstr(cs_json_string(cs_json_at(cs_json_get(json, "tmpSize.from"), 0)), "policy mid (/tmp/"));
+	ck_assert_uint_eq(cs_json_count(cs_json_get(json, "seccompAllow.from")), 2);
+	ck_assert_ptr_nonnull(strstr(cs_json_string(cs_json_at(cs_json_get(json, "timeout.from"), 0)), "file /tmp/"));
+	ck_assert_str_eq(cs_json_string(cs_json_get(json, "policy.value")), "judge");
+	ck_assert_int_eq(cs_settings_print(&tree, &all), 0);
+	ck_assert_ptr_nonnull(strstr(all.data, "flag\n"));
+	done();
+}
+END_TEST
+
+START_TEST(policies_that_lead_nowhere_are_refused)
+{
+	static const struct {
+		const char *text, *part;
+	} wrong[] = {
+		{ "{\"policies\":{\"a\":{\"base\":\"b\"},\"b\":{\"base\":\"a\"}}}", "go in a circle" },
+		{ "{\"policies\":{\"a\":{\"base\":\"a\"}}}", "go in a circle" },
+		{ "{\"policies\":{\"judge\":{\"base\":\"strickt\"}}}", "did you mean 'strict'?" },
+		{ "{\"policies\":{\"judge\":{}},\"policy\":\"jugde\"}", "did you mean 'judge'?" },
+		{ "{\"policies\":{\"strict\":{}}}", "is built in" },
+	};
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(wrong); i++) {
+		struct cs_err err = CS_ERR_INIT;
+
+		ck_fails(load(wrong[i].text, NULL, &err), err, wrong[i].part);
+	}
+}
+END_TEST
+
 START_TEST(wrong_files_are_refused_and_named)
 {
 	static const struct {
@@ -179,6 +226,7 @@ START_TEST(runtimes_are_found)
 END_TEST
 
 CS_UNIT_SUITE(config, F049_flag_over_file_over_policy, F049_lists_append_unless_emptied, exec_takes_its_own_rows,
-	      lists_of_a_subcommand_are_taken_once,
+	      lists_of_a_subcommand_are_taken_once, F049_every_value_tells_where_it_comes_from,
+	      policies_that_lead_nowhere_are_refused,
 	      wrong_files_are_refused_and_named, a_file_that_was_asked_for_must_be_there,
 	      runtimes_are_found)
