@@ -9,5 +9,6 @@ libcs_engine_a_SOURCES = \
 	shim/engine/engine_run.c \
 	shim/engine/engine_table.c \
 	shim/engine/trace.c shim/engine/trace.h \
-	shim/engine/trace_parse.c
+	shim/engine/trace_parse.c \
+	shim/engine/trace_tree.c shim/engine/trace_tree.h
 LIBS_ENGINE = libcs-engine.a libcs-sys.a $(LIBS_SPEC)

@@ -14,6 +14,7 @@
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
 #include "shim/base/log.h"
+#include "shim/engine/trace_tree.h"
 
 #define SOCKET_NAME "trace.sock"
 #define CONFIG_NAME "trace.json"
@@ -49,6 +50,8 @@ struct cs_trace {
 	char *config_path;
 	struct trace_end ends[ENDS_MAX];
 	size_t next_end;
+	struct cs_trace_tree *tree; /* of the container that spoke first */
+	char container[129];
 	uint32_t dropped;
 	bool connected; /* the greeting was answered */
 };
@@ -91,6 +94,10 @@ static void take_packet(struct cs_trace *trace, const void *data, size_t len)
 		return;
 	if (packet.dropped > trace->dropped)
 		trace->dropped = packet.dropped;
+	if (trace->container[0] == '\0')
+		memcpy(trace->container, packet.container, sizeof(trace->container));
+	if (packet.container[0] != '\0' && strcmp(packet.container, trace->container) == 0)
+		cs_trace_tree_note(trace->tree, &packet);
 	if (packet.kind == CS_TRACE_EXIT && packet.group == 1 && packet.container[0] != '\0')
 		note_end(trace, &packet);
 }
@@ -212,8 +219,9 @@ static int write_config(const struct cs_trace *trace, const char *dir, struct cs
 	r = socket_path(dir, trace->dir_fd, pid, endpoint, sizeof(endpoint));
 	if (r < 0)
 		return cs_fail(err, CS_INVALID, -r, "trace socket in '%s'", dir);
-	cs_buf_adds(&text, "{\"trace_session\":{\"name\":\"Default\",\"points\":[{\"name\":\"sentry/task_exit\","
-			   "\"context_fields\":[\"thread_id\",\"group_id\",\"container_id\"]}],"
+	cs_buf_adds(&text, "{\"trace_session\":{\"name\":\"Default\",\"points\":["
+			   "{\"name\":\"sentry/task_exit\",\"context_fields\":[\"thread_id\",\"group_id\",\"container_id\"]},"
+			   "{\"name\":\"sentry/clone\",\"context_fields\":[\"thread_id\",\"group_id\",\"container_id\"]}],"
 			   "\"sinks\":[{\"name\":\"remote\",\"config\":{\"endpoint\":\"");
 	cs_buf_add_json_escaped(&text, endpoint, strlen(endpoint));
 	/* a session that cannot be had costs the exactness of one number, not the run */
@@ -230,8 +238,10 @@ int cs_trace_new(struct cs_loop *loop, const char *dir, struct cs_trace **ret, s
 
 	if (!trace)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "trace session");
-	*trace = (struct cs_trace){ .loop = loop, .fd = -1, .dir_fd = -1, .state = TRACE_ENDED };
-	if (asprintf(&trace->config_path, "%s/%s", dir, CONFIG_NAME) < 0) {
+	*trace = (struct cs_trace){ .loop = loop, .fd = -1, .dir_fd = -1, .state = TRACE_ENDED, .tree = cs_trace_tree_new() };
+	if (!trace->tree) {
+		cs_fail(err, CS_LIMIT, ENOMEM, "trace session");
+	} else if (asprintf(&trace->config_path, "%s/%s", dir, CONFIG_NAME) < 0) {
 		trace->config_path = NULL;
 		cs_fail(err, CS_LIMIT, ENOMEM, "trace session");
 	} else if ((trace->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
@@ -254,6 +264,7 @@ void cs_trace_free(struct cs_trace *trace)
 		unlinkat(trace->dir_fd, SOCKET_NAME, 0);
 	drop_socket(trace);
 	cs_close_fd(&trace->dir_fd);
+	cs_trace_tree_free(trace->tree);
 	free(trace->config_path);
 	free(trace);
 	errno = saved;
@@ -264,6 +275,11 @@ void cs_trace_free(struct cs_trace *trace)
 const char *cs_trace_config_path(const struct cs_trace *trace)
 {
 	return trace->config_path;
+}
+
+const struct cs_trace_tree *cs_trace_processes(const struct cs_trace *trace)
+{
+	return trace->tree;
 }
 
 void cs_trace_pump(struct cs_trace *trace)

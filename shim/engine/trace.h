@@ -1,6 +1,6 @@
 /*
- * A trace session with gVisor's sandbox: the raw wait status of a container's
- * init, which the engine itself tells only as a shell code (`exit 137` and a
+ * A trace session with gVisor's sandbox: which processes there are inside, and
+ * the raw wait status of a container's init, which the engine itself tells only as a shell code (`exit 137` and a
  * death by signal 9 are the same there).
  *
  * We listen on a SOCK_SEQPACKET socket; the engine connects during create,
@@ -26,6 +26,7 @@
 #include "shim/sys/loop.h"
 
 struct cs_trace; /* opaque */
+struct cs_trace_tree;
 
 /*
  * Listens at dir/trace.sock and writes dir/trace.json for --pod-init-config.
@@ -50,6 +51,9 @@ void cs_trace_pump(struct cs_trace *trace);
  * told; the last one counts, so ask after the sandbox ended.
  */
 int cs_trace_init_status(const struct cs_trace *trace, const char *id, int *ret_status);
+
+/* What is known of its processes (trace_tree.h); borrowed. Pump first. */
+const struct cs_trace_tree *cs_trace_processes(const struct cs_trace *trace);
 
 /* Has a sandbox shaken hands? Then a status that did not come was never sent, or was dropped. */
 bool cs_trace_is_connected(const struct cs_trace *trace);

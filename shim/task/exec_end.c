@@ -17,14 +17,11 @@
 
 /* --- the tree, where it has no cgroup --------------------------------------------------- */
 
-static struct cs_json *kill_request(const struct exec *exec, int signal)
+static struct cs_json *kill_request(int signal)
 {
 	struct cs_json *request = cs_ctl_request("exec-kill");
 	int r = cs_json_put(request, "signal", cs_json_new_i64(signal));
 
-	if (signal == SIGKILL)
-		r |= cs_json_put(request, "escape", cs_json_new_string(exec->job.s->exec_escape == CS_ESCAPE_KILL_CONTAINER
-									   ? "kill-container" : "report"));
 	if (r < 0)
 		cs_json_free_ptr(&request);
 	return request;
@@ -39,7 +36,7 @@ static void kill_tree(struct exec *exec)
 	struct cs_err err = CS_ERR_INIT;
 	int64_t status;
 
-	if (cs_ctl_call(&exec->ctl, kill_request(exec, SIGKILL), cs_clock_deadline_ns(EXEC_KILL_NS), &reply, &err) < 0) {
+	if (cs_ctl_call(&exec->ctl, kill_request(SIGKILL), cs_clock_deadline_ns(EXEC_KILL_NS), &reply, &err) < 0) {
 		cs_log_debug("end of the exec's tree: %s", err.text);
 		return;
 	}
@@ -60,7 +57,7 @@ static void send_stop(struct job *job)
 	job->verdict.stop_pending = false;
 	if (job->cgroup)
 		cs_pidref_kill(&job->init, job->s->stop_signal);
-	else if (cs_ctl_call(&exec->ctl, kill_request(exec, job->s->stop_signal), cs_clock_deadline_ns(EXEC_ASK_NS), NULL,
+	else if (cs_ctl_call(&exec->ctl, kill_request(job->s->stop_signal), cs_clock_deadline_ns(EXEC_ASK_NS), NULL,
 			     &err) < 0)
 		cs_log_debug("stop signal: %s", err.text);
 }
@@ -72,7 +69,7 @@ static void send_stop(struct job *job)
  * reaped, by us too, its supervisor does not hear of that. An init that has
  * given its program up is on its way out.
  */
-bool cs__exec_session_ends(struct exec *exec)
+static bool session_ends(struct exec *exec)
 {
 	cs_autojson struct cs_json *reply = NULL;
 	struct cs_err err = CS_ERR_INIT;
@@ -102,6 +99,14 @@ static bool streams_are_held(struct job *job)
 	return false;
 }
 
+/* A session's end is SIGKILL to all that is in it, or no word of them any more. */
+static bool may_be_the_sessions_end(const struct job *job)
+{
+	if (!job->cgroup)
+		return !job->told;
+	return job->init_reaped && WIFSIGNALED(job->raw_status) && WTERMSIG(job->raw_status) == SIGKILL;
+}
+
 static void kill_rest(struct job *job)
 {
 	struct exec *exec = exec_of(job);
@@ -114,9 +119,13 @@ static void kill_rest(struct job *job)
 	/* a process may be there though its start failed: the engine's call was ended half way */
 	if (job->start_ns > 0 && !job->cgroup)
 		kill_tree(exec);
-	if (by_itself && job->init_reaped && WIFSIGNALED(job->raw_status) && WTERMSIG(job->raw_status) == SIGKILL &&
-	    cs__exec_session_ends(exec))
+	if (by_itself && may_be_the_sessions_end(job) && session_ends(exec))
 		cs__job_decide(job, CS_REASON_STOPPED, SIGKILL);
+	/* the sandbox took it along, and what stands for it out here makes up a code of its own */
+	if (job->started && !job->cgroup && !job->told && job->verdict.reason == CS_REASON_STOPPED) {
+		job->told = true;
+		job->told_status = SIGKILL;
+	}
 }
 
 /* --- undoing ---------------------------------------------------------------------------------- */

@@ -42,6 +42,5 @@ int cs__exec_setup(struct exec *exec);
 
 /* exec_end.c */
 extern const struct job_ways cs__exec_ways;
-bool cs__exec_session_ends(struct exec *exec);
 
 #endif

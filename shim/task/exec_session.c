@@ -13,9 +13,11 @@
 
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
+#include "shim/base/file.h"
 #include "shim/base/log.h"
 #include "shim/sys/path.h"
 #include "shim/task/exec_int.h"
+#include "shim/task/exec_tree.h"
 
 /* What a kill and the removal behind it may take; the end of the session removes what holds out. */
 #define KILL_NS (2 * CS_NSEC_PER_SEC)
@@ -25,8 +27,10 @@
 struct held {
 	struct job *job;
 	char name[32];
-	bool over;         /* its caisson has said that nothing is left */
-	uint64_t inside;   /* see struct exec */
+	struct held *next; /* of job->execs */
+	struct cs_pidref caisson;
+	bool over;         /* it has said that nothing is left */
+	struct cs_exec_tree tree; /* where there is no cgroup */
 	struct cs_source timer;
 };
 
@@ -77,21 +81,80 @@ static void end_group(const struct held *held)
 		cs_log_warn("cgroup %s of an exec: %s", path, strerror(-r));
 }
 
+static void forget(struct held *held)
+{
+	struct held **at = &held->job->execs;
+
+	cs_loop_remove(held->job->loop, &held->timer);
+	while (*at && *at != held)
+		at = &(*at)->next;
+	if (*at)
+		*at = held->next;
+}
+
+/* The number that the engine wrote down, where nobody lived to tell it. */
+static void learn_root(struct held *held)
+{
+	cs_auto(buf) text = CS_BUF_INIT(64);
+	char path[300], dir[240];
+	uint64_t inside;
+
+	if (held->tree.root != 0)
+		return;
+	dir_of(held->job, held->name, dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/inside", dir);
+	if (cs_file_read(AT_FDCWD, path, &text) < 0 || text.len == 0)
+		return;
+	text.data[strcspn(text.data, " \n\r\t")] = '\0';
+	if (cs_parse_u64(text.data, &inside) == 0 && inside >= 2 && inside <= UINT32_MAX)
+		held->tree.root = (uint32_t)inside;
+}
+
+/* Ends its tree; who may have escaped is told, and decides about the session if that is wanted. reply may be NULL. */
+static int end_tree(struct held *held, struct cs_json *reply)
+{
+	struct job *job = held->job;
+	cs_auto(strv) stragglers = CS_STRV_INIT;
+	int status, r = 0;
+
+	/* the session's end takes all along */
+	if (!job->trace || job->ended || job->init_gone)
+		return 0;
+	learn_root(held);
+	cs_exec_tree_end(&held->tree, job, &stragglers);
+	for (size_t i = 0; i < stragglers.n; i++)
+		cs_log_warn("exec %s: %s", held->name, stragglers.v[i]);
+	if (stragglers.n > 0 && held->tree.kill_container)
+		cs__job_decide(job, CS_REASON_STOPPED, SIGKILL);
+	if (!reply)
+		return 0;
+	if (cs_exec_tree_status(&held->tree, job, &status) == 0)
+		r = cs_json_put(reply, "status", cs_json_new_i64(status));
+	return r | cs_json_put(reply, "stragglers", cs_json_new_strv(&stragglers));
+}
+
 /* The connection has ended. Outside the loop. */
 static void let_go(void *state, void *arg CS_UNUSED)
 {
 	struct held *held = state;
 
-	cs_loop_remove(held->job->loop, &held->timer);
+	forget(held);
 	if (!held->over) {
 		cs_log_info("exec %s: its caisson is gone: what is left of it is ended", held->name);
-		end_group(held);
+		if (held->job->engine.kind->exec_cgroup)
+			end_group(held);
+		else
+			end_tree(held, NULL);
 	}
 	remove_dir(held);
+	cs_pidref_release(&held->caisson);
 	free(held);
 }
 
-/* Its caisson is stopped or stuck: no wait in the loop, the rest is done when its connection ends. */
+/*
+ * Its caisson is stopped or stuck: no wait in the loop, the rest is done when
+ * its connection ends; where that takes an engine's help, it ends now.
+ */
 static void on_deadline(struct cs_loop *loop CS_UNUSED, void *arg)
 {
 	struct held *held = arg;
@@ -100,6 +163,10 @@ static void on_deadline(struct cs_loop *loop CS_UNUSED, void *arg)
 	struct cs_cgroup *group;
 	char path[sizeof(job->places.cgroup) + sizeof(held->name) + 1];
 
+	if (!job->engine.kind->exec_cgroup) {
+		cs_pidref_kill(&held->caisson, SIGKILL);
+		return;
+	}
 	if (!job->cgroup)
 		return;
 	group_of(held, path, sizeof(path));
@@ -154,7 +221,8 @@ static int put_facts(const struct job *job, const char *name, const char *dir, s
 }
 
 /* NULL with err. */
-static struct held *make_held(struct job *job, const struct cs_json *request, struct cs_err *err)
+static struct held *make_held(struct job *job, const struct cs_ctl_peer *peer, const struct cs_json *request,
+			      struct cs_err *err)
 {
 	struct held *held = calloc(1, sizeof(*held));
 	int64_t timeout_ns;
@@ -164,12 +232,19 @@ static struct held *make_held(struct job *job, const struct cs_json *request, st
 		cs_fail(err, CS_LIMIT, ENOMEM, "exec");
 		return NULL;
 	}
-	held->job = job;
+	*held = (struct held){ .job = job, .next = job->execs, .caisson = CS_PIDREF_INIT };
+	/* it is connected, so it is the one that has the number */
+	if (cs_pidref_open(cs_ctl_peer_pid(peer), &held->caisson) < 0)
+		cs_log_debug("the caisson of an exec is out of sight");
+	cs_exec_tree_begin(&held->tree, job, cs_json_string(cs_json_member(request, "escape")));
+	job->execs = held;
 	snprintf(held->name, sizeof(held->name), "x%u", ++job->execs_begun);
 	if (cs_json_get_i64(cs_json_member(request, "timeoutNs"), &timeout_ns) == 0)
 		r = cs_loop_add_timer(job->loop, cs_clock_deadline_ns(timeout_ns), on_deadline, held, &held->timer);
 	if (r < 0) {
 		cs_fail(err, CS_IO, -r, "exec");
+		forget(held);
+		cs_pidref_release(&held->caisson);
 		cs_free_ptr(&held);
 	}
 	return held;
@@ -189,7 +264,7 @@ int cs__exec_begin(struct cs_ctl_peer *peer, const struct cs_json *request, stru
 	r = job->engine.kind->exec_cgroup ? cs_cgroup_split(job->cgroup, EXEC_LEAF, cs_clock_deadline_ns(SPLIT_NS)) : 0;
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "room for the exec in the session's cgroup");
-	held = make_held(job, request, err);
+	held = make_held(job, peer, request, err);
 	if (!held)
 		return -1;
 	cs_ctl_peer_hold(peer, held, let_go);
@@ -219,4 +294,41 @@ int cs__exec_end(struct cs_ctl_peer *peer, const struct cs_json *request CS_UNUS
 	cs_loop_remove(held->job->loop, &held->timer);
 	remove_dir(held);
 	return 0;
+}
+
+int cs__exec_started(struct cs_ctl_peer *peer, const struct cs_json *request, struct cs_json *reply CS_UNUSED,
+		     void *arg CS_UNUSED, struct cs_err *err)
+{
+	struct held *held = held_of(peer, err);
+	uint64_t inside;
+
+	if (!held)
+		return -1;
+	if (cs_json_get_u64(cs_json_member(request, "inside"), &inside) < 0 || inside < 2 || inside > UINT32_MAX)
+		return cs_fail(err, CS_INVALID, 0, "exec-started: no number of a process");
+	held->tree.root = (uint32_t)inside;
+	return 0;
+}
+
+int cs__exec_kill(struct cs_ctl_peer *peer, const struct cs_json *request, struct cs_json *reply, void *arg,
+		  struct cs_err *err)
+{
+	struct job *job = arg;
+	struct held *held = held_of(peer, err);
+	int64_t signal;
+
+	if (!held)
+		return -1;
+	if (cs_json_get_i64(cs_json_member(request, "signal"), &signal) < 0 || signal < 1 || signal >= NSIG)
+		return cs_fail(err, CS_INVALID, 0, "exec-kill: no signal");
+	if (signal != SIGKILL)
+		return cs_exec_tree_signal(&held->tree, job, (int)signal, err);
+	return end_tree(held, reply) < 0 ? cs_fail(err, CS_LIMIT, ENOMEM, "reply") : 0;
+}
+
+/* A caisson that is stopped reaps nothing, and so keeps the session's pid namespace from ending. */
+void cs__exec_end_callers(struct job *job)
+{
+	for (struct held *held = job->execs; held; held = held->next)
+		cs_pidref_kill(&held->caisson, SIGKILL);
 }

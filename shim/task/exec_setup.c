@@ -89,7 +89,9 @@ static int begin(struct exec *exec, struct cs_err *err)
 	if (cs_ctl_connect(s->state_dir, exec->plan->id, EXEC_ASK_NS, &exec->ctl, err) < 0)
 		return -1;
 	request = cs_ctl_request("exec-begin");
-	if (put_deadline(request, s) < 0)
+	if (put_deadline(request, s) < 0 ||
+	    cs_json_put(request, "escape", cs_json_new_string(s->exec_escape == CS_ESCAPE_KILL_CONTAINER ? "kill-container"
+														 : "report")) < 0)
 		cs_json_free_ptr(&request);
 	if (cs_ctl_call(&exec->ctl, request, cs_clock_deadline_ns(EXEC_KILL_NS), &reply, err) < 0)
 		return -1;

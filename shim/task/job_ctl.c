@@ -35,7 +35,9 @@ static int do_hello(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 
 static const struct cs_ctl_op ops[] = {
 	{ "hello", NULL, do_hello, false },
-	{ "exec-begin", "timeoutNs", cs__exec_begin, true },
+	{ "exec-begin", "timeoutNs|escape", cs__exec_begin, true },
+	{ "exec-started", "inside", cs__exec_started, false },
+	{ "exec-kill", "signal", cs__exec_kill, true },
 	{ "exec-end", NULL, cs__exec_end, false },
 };
 

@@ -3,6 +3,7 @@
  * the cgroup is still there, the reason is found, all is undone. Neither the
  * kill nor the undoing waits for a reader; only the last step does.
  */
+#include "shim/task/exec_session.h"
 #include "shim/task/job_int.h"
 
 #include <errno.h>
@@ -31,6 +32,8 @@ static void kill_rest(struct job *job)
 	if (job->init.fd >= 0 && !job->init_reaped) {
 		if (!job->cgroup) /* created, but in no group of ours */
 			cs_pidref_kill(&job->init, SIGKILL);
+		if (job->execs && cs_pidref_wait_dead(&job->init, cs_clock_deadline_ns(KILL_NS / 2)) < 0)
+			cs__exec_end_callers(job);
 		if (cs_pidref_wait_dead(&job->init, deadline) == 0 &&
 		    cs_pidref_reap(&job->init, &job->raw_status) == 0)
 			job->init_reaped = true;

@@ -67,6 +67,7 @@ struct job {
 	struct cs_record record;
 	struct cs_ctl *ctl; /* as long as the record is there */
 	unsigned execs_begun;
+	struct held *execs; /* of exec_session.c */
 	struct cs_guardian guardian;
 	int guardian_procs_fd, cell_procs_fd;
 	int namespace_fd; /* the host's mounts, from before ours: a guardian's successor goes back there */

@@ -15,6 +15,7 @@ libcs_task_a_SOURCES = \
 	shim/task/exec_process.c shim/task/exec_process.h \
 	shim/task/exec_session.c shim/task/exec_session.h \
 	shim/task/exec_setup.c \
+	shim/task/exec_tree.c shim/task/exec_tree.h \
 	shim/task/exit.c shim/task/exit.h \
 	shim/task/gc.c \
 	shim/task/guardian.c shim/task/guardian.h \

@@ -1,0 +1,238 @@
+#include "shim/task/exec_tree.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shim/base/clock.h"
+#include "shim/base/log.h"
+#include "shim/engine/engine_call.h"
+#include "shim/engine/trace_tree.h"
+#include "shim/task/job_int.h"
+
+#define END_NS (10 * CS_NSEC_PER_SEC)
+/* How long the packets of ends are waited for before the next look; and for how many looks nothing may come of it. */
+#define ROUND_NS (10 * CS_NSEC_PER_MSEC)
+#define IDLE_ROUNDS 3
+#define LIVE_MAX 256
+#define PS_MAX 4096
+
+void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, const char *escape)
+{
+	*tree = (struct cs_exec_tree){
+		.dropped = job->trace ? cs_trace_dropped(job->trace) : 0,
+		.kill_container = !escape || strcmp(escape, "report") != 0,
+	};
+}
+
+/* --- engine calls ----------------------------------------------------------------------- */
+
+static int signal_one(struct job *job, uint32_t process, int signal, struct cs_err *err)
+{
+	char number[16], pid[16];
+	struct cs_engine_args args = cs__job_engine_args(job);
+	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_KILL, .args = &args,
+				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_KILL, job->s->engine_timeout_ns),
+				       .cancelled = &job->interrupted };
+
+	snprintf(number, sizeof(number), "%d", signal);
+	snprintf(pid, sizeof(pid), "%u", process);
+	args.signal = number;
+	args.pid = pid;
+	return cs_engine_call(job->loop, &call, NULL, err);
+}
+
+int cs_exec_tree_signal(const struct cs_exec_tree *tree, struct job *job, int signal, struct cs_err *err)
+{
+	if (tree->root == 0)
+		return cs_fail(err, CS_STATE, 0, "the process inside is not known");
+	return signal_one(job, tree->root, signal, err);
+}
+
+/* --- what the trace session knows ---------------------------------------------------------- */
+
+static bool is_known(const struct cs_exec_tree *tree, const struct job *job)
+{
+	return cs_trace_is_connected(job->trace) && cs_trace_dropped(job->trace) == tree->dropped &&
+	       cs_trace_tree_is_whole(cs_trace_processes(job->trace));
+}
+
+static bool root_ended(const struct cs_exec_tree *tree, const struct job *job)
+{
+	int status;
+
+	return cs_trace_tree_status(cs_trace_processes(job->trace), tree->root, &status) == 0;
+}
+
+int cs_exec_tree_status(const struct cs_exec_tree *tree, struct job *job, int *ret_status)
+{
+	if (!job->trace)
+		return -ENODATA;
+	cs_trace_pump(job->trace);
+	return cs_trace_tree_status(cs_trace_processes(job->trace), tree->root, ret_status);
+}
+
+static bool none_lives(const struct cs_exec_tree *tree, const struct job *job)
+{
+	cs_trace_pump(job->trace);
+	return root_ended(tree, job) && cs_trace_tree_live(cs_trace_processes(job->trace), tree->root, NULL, 0) == 0;
+}
+
+/* Whom packets tell of is killed, the first process first. How many were there to be killed. */
+static size_t kill_known(const struct cs_exec_tree *tree, struct job *job)
+{
+	uint32_t live[LIVE_MAX + 1];
+	size_t n = 0, killed = 0;
+
+	if (!root_ended(tree, job))
+		live[n++] = tree->root;
+	n += CS_MIN(cs_trace_tree_live(cs_trace_processes(job->trace), tree->root, live + n, LIVE_MAX), (size_t)LIVE_MAX);
+	for (size_t i = 0; i < n && !job->interrupted; i++) {
+		struct cs_err err = CS_ERR_INIT;
+
+		if (signal_one(job, live[i], SIGKILL, &err) == 0)
+			killed++;
+		else
+			cs_log_debug("exec: %s", err.text); /* gone by itself, mostly */
+	}
+	return killed;
+}
+
+/* --- what ps knows ---------------------------------------------------------------------------- */
+
+struct look {
+	struct seen {
+		uint32_t pid, parent;
+		bool ours;
+	} v[PS_MAX];
+	size_t n;
+};
+
+static int read_look(const char *text, size_t len, struct look *look, struct cs_err *err)
+{
+	cs_autojson struct cs_json *list = NULL;
+	const struct cs_json *row;
+
+	look->n = 0;
+	if (cs_json_parse(text, len, "ps", &list, err) < 0)
+		return -1;
+	cs_json_each(row, list) {
+		uint64_t pid, parent;
+
+		if (look->n == PS_MAX || cs_json_get_u64(cs_json_member(row, "pid"), &pid) < 0 ||
+		    cs_json_get_u64(cs_json_member(row, "ppid"), &parent) < 0 || pid > UINT32_MAX || parent > UINT32_MAX)
+			return cs_fail(err, CS_ENGINE, 0, "ps: not what is wanted");
+		look->v[look->n++] = (struct seen){ .pid = (uint32_t)pid, .parent = (uint32_t)parent };
+	}
+	return 0;
+}
+
+static int take_look(struct job *job, struct look *look, struct cs_err *err)
+{
+	struct cs_engine_args args = cs__job_engine_args(job);
+	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_PS, .args = &args,
+				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_PS, job->s->engine_timeout_ns),
+				       .cancelled = &job->interrupted };
+	struct cs_engine_result result = { 0 };
+	int r = cs_engine_call(job->loop, &call, &result, err);
+
+	if (r == 0)
+		r = read_look(result.output.data ? result.output.data : "", result.output.len, look, err);
+	cs_engine_result_release(&result);
+	return r;
+}
+
+/* The root, what packets say is of it, and what has such a parent. */
+static size_t mark_ours(const struct cs_exec_tree *tree, const struct job *job, struct look *look)
+{
+	const struct cs_trace_tree *known = cs_trace_processes(job->trace);
+	size_t n = 0, before;
+
+	for (size_t i = 0; i < look->n; i++) {
+		struct seen *seen = &look->v[i];
+
+		seen->ours = seen->pid == tree->root || cs_trace_tree_is_of(known, seen->pid, tree->root) == 1;
+		n += seen->ours;
+	}
+	do {
+		before = n;
+		for (size_t i = 0; i < look->n; i++)
+			for (size_t j = 0; j < look->n && !look->v[i].ours; j++)
+				if (look->v[j].ours && look->v[j].pid == look->v[i].parent) {
+					look->v[i].ours = true;
+					n++;
+				}
+	} while (n > before);
+	return n;
+}
+
+static bool same(const struct look *a, const struct look *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->v[i].pid != b->v[i].pid)
+			return false;
+	return true;
+}
+
+/* An orphan of whom nobody knows whose it was. */
+static void name_stragglers(const struct job *job, const struct look *look, struct cs_strv *ret)
+{
+	const struct cs_trace_tree *known = cs_trace_processes(job->trace);
+
+	for (size_t i = 0; i < look->n; i++)
+		if (look->v[i].parent == 1 && cs_trace_tree_is_of(known, look->v[i].pid, 1) < 0)
+			cs_strv_addf(ret, "process %u inside may be of this exec: the engine's reports were lost", look->v[i].pid);
+}
+
+static void end_by_looks(const struct cs_exec_tree *tree, struct job *job, int64_t deadline_ns, struct cs_strv *ret_stragglers)
+{
+	cs_autofree struct look *looks = calloc(2, sizeof(*looks));
+	struct cs_err err = CS_ERR_INIT;
+	bool agreed = false;
+	size_t at = 0;
+
+	if (looks)
+		looks[1].n = SIZE_MAX; /* agrees with nothing */
+	for (; looks && !agreed && !job->interrupted && cs_clock_left_ns(deadline_ns) > 0; at = 1 - at) {
+		struct look *look = &looks[at];
+
+		if (take_look(job, look, &err) < 0)
+			break;
+		if (mark_ours(tree, job, look) == 0) {
+			agreed = same(look, &looks[1 - at]);
+			if (agreed)
+				name_stragglers(job, look, ret_stragglers);
+			continue;
+		}
+		for (size_t i = 0; i < look->n && !job->interrupted; i++)
+			if (look->v[i].ours && signal_one(job, look->v[i].pid, SIGKILL, &err) < 0)
+				cs_err_clear(&err);
+	}
+	if (!agreed && !job->interrupted)
+		cs_strv_addf(ret_stragglers, "what is left of this exec cannot be told%s%s", err.text[0] ? ": " : "", err.text);
+}
+
+/* --- the end -------------------------------------------------------------------------------------- */
+
+void cs_exec_tree_end(const struct cs_exec_tree *tree, struct job *job, struct cs_strv *ret_stragglers)
+{
+	int64_t deadline = cs_clock_deadline_ns(END_NS);
+	int idle = 0;
+
+	if (tree->root == 0) /* the engine did not get so far as to name one */
+		return;
+	while (idle < IDLE_ROUNDS && is_known(tree, job) && !job->interrupted && cs_clock_left_ns(deadline) > 0) {
+		if (none_lives(tree, job))
+			return;
+		/* the packets of ends that have been come by the loop */
+		cs_loop_turn(job->loop, cs_clock_deadline_ns(ROUND_NS));
+		if (none_lives(tree, job))
+			return;
+		idle = kill_known(tree, job) > 0 ? 0 : idle + 1;
+	}
+	if (!job->interrupted)
+		end_by_looks(tree, job, deadline, ret_stragglers);
+}
