@@ -18,6 +18,8 @@ static struct cs_log_config current = {
 	.fd = STDERR_FILENO,
 };
 
+static bool to_raw_terminal;
+
 static const char *const level_words[] = {
 	[CS_LOG_ERROR] = "error",
 	[CS_LOG_WARN] = "warning",
@@ -29,6 +31,11 @@ _Static_assert(CS_ARRAY_LEN(level_words) == CS_LOG_LEVELS, "a word for every lev
 void cs_log_setup(const struct cs_log_config *config)
 {
 	current = *config;
+}
+
+void cs_log_to_raw_terminal(bool raw)
+{
+	to_raw_terminal = raw;
 }
 
 bool cs_log_enabled(enum cs_log_level level)
@@ -62,11 +69,11 @@ static void add_plain(struct cs_buf *line, const char *text)
 
 static void format_text(struct cs_buf *line, enum cs_log_level level, const char *text)
 {
-	cs_buf_addf(line, "%s: ", current.program);
+	cs_buf_addf(line, "%s%s: ", to_raw_terminal ? "\r" : "", current.program);
 	if (level != CS_LOG_ERROR)
 		cs_buf_addf(line, "%s: ", level_words[level]);
 	add_plain(line, text);
-	cs_buf_addc(line, '\n');
+	cs_buf_adds(line, to_raw_terminal ? "\r\n" : "\n");
 }
 
 static void format_json(struct cs_buf *line, enum cs_log_level level, const char *text)

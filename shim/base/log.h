@@ -37,6 +37,12 @@ struct cs_log_config {
 /* Sets everything at once. Before the first call: text to fd 2, warnings and errors. */
 void cs_log_setup(const struct cs_log_config *config);
 
+/*
+ * While the terminal that lines go to is in raw mode, where a newline alone
+ * leaves the cursor in its column: text lines end with "\r\n" then, and begin with "\r".
+ */
+void cs_log_to_raw_terminal(bool raw);
+
 bool cs_log_enabled(enum cs_log_level level);
 
 void cs_log(enum cs_log_level level, const char *fmt, ...) CS_PRINTF(2, 3);

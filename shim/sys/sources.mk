@@ -15,6 +15,7 @@ libcs_sys_a_SOURCES = \
 	shim/sys/path_remove.c \
 	shim/sys/pidref.c shim/sys/pidref.h \
 	shim/sys/pty.c shim/sys/pty.h \
+	shim/sys/ptykeep.c shim/sys/ptykeep.h \
 	shim/sys/ptysock.c shim/sys/ptysock.h \
 	shim/sys/reaper.c shim/sys/reaper.h \
 	shim/sys/sandbox.c shim/sys/sandbox.h \

@@ -90,6 +90,7 @@ void cs__job_release(struct job *job)
 	cs__job_unwatch(job);
 	cs_ctl_free(job->ctl);
 	cs_limits_free(job->limits);
+	cs_terminal_free(job->terminal);
 	cs_streams_free(job->streams);
 	for (size_t i = 0; i < CS_STREAMS; i++)
 		cs_sink_free(job->sinks[i]);

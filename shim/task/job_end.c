@@ -205,6 +205,8 @@ static void finish_streams(struct job *job)
 		return;
 	if (job->started)
 		cs_streams_finish(job->streams, job->s->drain_timeout_ns, job->s->flush_timeout_ns, &r->stdio_held);
+	/* what is said from here on is ours, in a mode where lines end as usual */
+	cs_terminal_free(cs_take_ptr(&job->terminal));
 	r->stdio_held |= job->held;
 	read_stream(job->streams, CS_STREAM_OUT, &r->stdout_stream, &r->warnings, capture);
 	read_stream(job->streams, CS_STREAM_ERR, &r->stderr_stream, &r->warnings, capture);

@@ -22,6 +22,7 @@
 #include "shim/task/limits.h"
 #include "shim/task/record.h"
 #include "shim/task/streams.h"
+#include "shim/task/terminal.h"
 
 /*
  * Paths of a run. `private` is a tmpfs that only the run's mount namespace
@@ -74,6 +75,7 @@ struct job {
 	struct cs_jobspec spec;
 	struct cs_sink *sinks[CS_STREAMS]; /* until the streams take them over */
 	struct cs_streams *streams;
+	struct cs_terminal *terminal; /* NULL without -t */
 	struct cs_trace *trace;
 
 	struct cs_cgroup *cgroup;
@@ -121,6 +123,8 @@ int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err); /* of 
 struct cs_engine_args cs__job_engine_args(const struct job *job); /* what all verbs of the run have in common */
 int cs__job_hold_init(struct job *job, const char *verb, struct cs_err *err); /* from the pid file that the engine's verb left */
 int cs__job_fail_call(struct job *job, const struct cs_err *err); /* with the engine's own words; -1 */
+int cs__job_receive_terminal(struct job *job, struct cs_err *err); /* that the engine's verb has sent; no-op without -t */
+int cs__job_attach_terminal(struct job *job, struct cs_err *err);  /* the caller's, just before its streams begin */
 int cs__job_start_limits(struct job *job, struct cs_err *err);
 int cs__job_create(struct job *job);
 int cs__job_start(struct job *job);

@@ -337,6 +337,7 @@ int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err)
 	struct cs_streams_plan plan = {
 		.interactive = s->interactive,
 		.hold = hold,
+		.terminal = s->tty,
 		.watch_readers = s->on_sink_gone == CS_SINK_GONE_CANCEL && !(s->stdout_file && s->stderr_file),
 		.mark_cap = s->on_output_limit == CS_AT_OUTPUT_DISCARD && s->format == CS_FORMAT_TEXT,
 		.mark_rate = s->format == CS_FORMAT_TEXT,
@@ -386,6 +387,10 @@ int cs__job_setup(struct job *job)
 	enum cs_start_kind kind = CS_START_SETUP;
 	int r;
 
+	kind = CS_START_USAGE;
+	if (job->s->tty && job->s->interactive && cs_terminal_wait_foreground(&err) < 0)
+		goto failed;
+	kind = CS_START_SETUP;
 	if (choose_id(job, &err) < 0 || cs__job_make_loop(job, &err) < 0)
 		goto failed;
 	kind = CS_START_USAGE;
@@ -412,6 +417,8 @@ int cs__job_setup(struct job *job)
 	if (r < 0)
 		goto failed;
 	if (cs__job_make_streams(job, false, &err) < 0)
+		goto failed;
+	if (job->s->tty && cs_terminal_new(job->loop, job->places.private, &job->terminal, &err) < 0)
 		goto failed;
 	return 0;
 failed:

@@ -87,6 +87,7 @@ static int call_create(struct job *job, struct cs_err *err)
 
 	args.bundle = job->places.bundle;
 	args.pid_file = job->places.pid_file;
+	args.console_socket = job->terminal ? cs_terminal_socket(job->terminal) : NULL;
 	return cs_engine_call(job->loop, &call, NULL, err);
 }
 
@@ -127,6 +128,25 @@ int cs__job_hold_init(struct job *job, const char *verb, struct cs_err *err)
 	return 0;
 }
 
+/* The engine has sent it by now, or is about to: its create has ended. */
+int cs__job_receive_terminal(struct job *job, struct cs_err *err)
+{
+	int master_fd;
+
+	if (!job->terminal)
+		return 0;
+	if (cs_terminal_receive(job->terminal, cs_clock_deadline_ns(job->s->engine_timeout_ns), &job->interrupted,
+				&master_fd, err) < 0)
+		return -1;
+	cs_streams_give_terminal(job->streams, master_fd, cs_terminal_size_fd());
+	return 0;
+}
+
+int cs__job_attach_terminal(struct job *job, struct cs_err *err)
+{
+	return job->terminal ? cs_terminal_attach(job->terminal, job->s->interactive, job->streams, err) : 0;
+}
+
 static int open_cgroup(struct job *job, struct cs_err *err)
 {
 	if (job->s->systemd_cgroup)
@@ -158,6 +178,8 @@ int cs__job_create(struct job *job)
 	cs_streams_close_child_ends(job->streams);
 	if (cs__job_hold_init(job, "create", &err) < 0)
 		return cs__job_fail_call(job, &err);
+	if (cs__job_receive_terminal(job, &err) < 0)
+		return job->interrupted ? -1 : cs__job_fail_call(job, &err);
 	if (open_cgroup(job, &err) < 0 || verify(job, &err) < 0) {
 		/* an init that is dead already takes its cgroup with it: that is the engine's failure */
 		bool dead = cs_pidref_is_dead(&job->init);
@@ -229,7 +251,8 @@ int cs__job_start(struct job *job)
 	/* what the engine used to set the container up is not the program's */
 	cs_cgroup_usage(job->cgroup, &job->base_usage);
 	job->result->setup_ns = now - job->result->began_ns - job->result->queue_ns;
-	if (cs_streams_begin(job->streams, &err) < 0 || cs__job_start_limits(job, &err) < 0) {
+	if (cs__job_attach_terminal(job, &err) < 0 || cs_streams_begin(job->streams, &err) < 0 ||
+	    cs__job_start_limits(job, &err) < 0) {
 		cs__job_fail(job, CS_START_SETUP, &err);
 		return -1;
 	}

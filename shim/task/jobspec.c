@@ -138,6 +138,9 @@ static int make_env(struct work *w, struct cs_err *err)
 	int r = cs_strv_add_all(&w->env, defaults);
 
 	w->kind = CS_START_USAGE;
+	/* what every terminal can do, and every image knows; the caller's own name may be strange to it */
+	if (r == 0 && w->s->tty)
+		r = cs_strv_add(&w->env, "TERM=xterm");
 	if (r < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "environment");
 	return cs_jobspec_add_env(w->s, &w->env, err);
@@ -362,6 +365,7 @@ static int fill_plan(struct work *w, struct cs_err *err)
 	p->env = &w->env;
 	p->cwd = s->workdir;
 	p->hostname = w->hostname;
+	p->terminal = s->tty;
 	p->tmp_bytes = s->tmp_bytes;
 	p->tmp_inodes = s->tmp_inodes;
 	p->shm_bytes = s->shm_bytes;

@@ -175,6 +175,11 @@ int cs_settings_check(struct cs_settings_tree *tree, struct cs_err *err)
 			if (cs_settings_given(tree, exclusive[i][1]))
 				return cs_fail(err, CS_INVALID, 0, "--%s and --%s exclude each other",
 					       exclusive[i][0], exclusive[i][1]);
+	if (v->tty && v->capture != CS_KEEP_NONE)
+		return cs_fail(err, CS_INVALID, 0, "--tty and --capture exclude each other: a terminal is for somebody to look at");
+	if (v->tty && (v->stdout_file || v->stderr_file))
+		return cs_fail(err, CS_INVALID, 0, "--tty and --%s exclude each other: redirect caisson's own output",
+			       v->stdout_file ? "stdout" : "stderr");
 	if (v->capture != CS_KEEP_NONE && v->format != CS_FORMAT_JSON)
 		return cs_fail(err, CS_INVALID, 0, "--capture needs --format json, whose record holds what it keeps");
 	if (v->memory_swap_bytes != CS_OPT_UNLIMITED && v->memory_bytes == CS_OPT_UNLIMITED)

@@ -46,6 +46,7 @@ struct cs_settings {
 	char *user;
 	char *hostname;
 	bool interactive;
+	bool tty;
 
 	/* limits */
 	uint64_t memory_bytes, memory_swap_bytes;

@@ -156,6 +156,10 @@ const struct cs_opt cs_settings_rows[] = {
 	  .check = check_hostname, .help = "host name inside; else the first 12 characters of the id" },
 	{ "interactive", 'i', CS_OPT_SWITCH, AT(interactive), EXEC_TOO, .key = "interactive",
 	  .help = "pass stdin on; without it stdin is /dev/null" },
+	{ "tty", 't', CS_OPT_SWITCH, AT(tty), EXEC_TOO, .key = "tty",
+	  .help = "give the program a terminal: all that it prints is stdout",
+	  .man = "With -i your terminal is in raw mode while it runs, and all that you type, Ctrl-C as well, goes to the "
+		 "program; the end of a stdin that is no terminal is typed as Ctrl-D. Without -i nothing is typed." },
 
 	{ "memory", 'm', CS_OPT_SIZE, AT(memory_bytes), EXEC_FLAG_DAEMON_TOO, .key = "memory", .arg = "SIZE",
 	  .lift = CS_LIFT_ZERO, .min = 4096, LESS, .help = "memory of the whole run" },

@@ -37,6 +37,7 @@ libcs_task_a_SOURCES = \
 	shim/task/rlimits.c shim/task/rlimits.h \
 	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
 	shim/task/streams.c shim/task/streams.h \
+	shim/task/terminal.c shim/task/terminal.h \
 	shim/task/tighten.c shim/task/tighten.h shim/task/tighten_int.h \
 	shim/task/tighten_annotations.c \
 	shim/task/tighten_edit.c \

@@ -10,6 +10,7 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/log.h"
+#include "shim/stdio/console.h"
 #include "shim/stdio/feed.h"
 
 /* How much of an engine's words is kept before start. */
@@ -38,7 +39,10 @@ struct cs_streams {
 	void *arg;
 	bool mark_cap, mark_rate;
 	bool interactive;
+	bool terminal;
 	bool hurry;
+	int master_fd, size_fd; /* until begin */
+	struct cs_console *console;
 	int child_fds[3];
 	int feed_fd; /* write end of the container's stdin until begin */
 	struct cs_feed *feed;
@@ -98,7 +102,7 @@ static int open_stdin(struct cs_streams *s, const struct cs_streams_plan *plan, 
 {
 	int fds[2], r;
 
-	if (!plan->interactive) {
+	if (!plan->interactive || plan->terminal) {
 		s->child_fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return s->child_fds[0] < 0 ? cs_fail(err, CS_IO, errno, "/dev/null") : 0;
 	}
@@ -119,7 +123,7 @@ static void reader_gone(struct cs_loop *loop CS_UNUSED, int fd CS_UNUSED, uint32
 	struct cs_streams *s = stream->owner;
 
 	stream->reader_gone = true;
-	if (s->streams[CS_STREAM_OUT].reader_gone && s->streams[CS_STREAM_ERR].reader_gone)
+	if (s->streams[CS_STREAM_OUT].reader_gone && (s->terminal || s->streams[CS_STREAM_ERR].reader_gone))
 		s->fn(CS_STREAMS_READER_GONE, s->arg);
 }
 
@@ -145,7 +149,8 @@ int cs_streams_open(struct cs_loop *loop, const struct cs_streams_plan *plan, cs
 		return cs_fail(err, CS_LIMIT, ENOMEM, "streams");
 	}
 	*s = (struct cs_streams){ .loop = loop, .fn = fn, .arg = arg, .mark_cap = plan->mark_cap,
-				  .mark_rate = plan->mark_rate, .interactive = plan->interactive, .child_fds = { -1, -1, -1 }, .feed_fd = -1 };
+				  .mark_rate = plan->mark_rate, .interactive = plan->interactive, .terminal = plan->terminal,
+				  .child_fds = { -1, -1, -1 }, .feed_fd = -1, .master_fd = -1, .size_fd = -1 };
 	for (size_t i = 0; i < CS_STREAMS; i++)
 		s->streams[i] = (struct stream){ .owner = s, .which = (enum cs_stream)i, .read_fd = -1,
 						 .reader_fd = -1, .sink = plan->sinks_consume[i],
@@ -157,7 +162,8 @@ int cs_streams_open(struct cs_loop *loop, const struct cs_streams_plan *plan, cs
 	}
 	if (plan->watch_readers) {
 		watch_reader(s, CS_STREAM_OUT);
-		watch_reader(s, CS_STREAM_ERR);
+		if (!plan->terminal)
+			watch_reader(s, CS_STREAM_ERR);
 	}
 	*ret = s;
 	return 0;
@@ -169,6 +175,7 @@ void cs_streams_free(struct cs_streams *s)
 		return;
 	cs_feed_free(s->feed);
 	cs_close_fd(&s->feed_fd);
+	cs_close_fd(&s->master_fd);
 	cs_streams_close_child_ends(s);
 	for (size_t i = 0; i < CS_STREAMS; i++) {
 		struct stream *stream = &s->streams[i];
@@ -181,6 +188,7 @@ void cs_streams_free(struct cs_streams *s)
 		cs_sink_free(stream->sink);
 		cs_buf_release(&stream->words);
 	}
+	cs_console_free(s->console);
 	free(s);
 }
 
@@ -217,10 +225,15 @@ void cs_streams_forget_words(struct cs_streams *s)
 
 static void note(struct cs_streams *s, const char *text)
 {
-	struct cs_drain *to = s->streams[CS_STREAM_ERR].drain;
+	struct cs_drain *to = s->streams[s->terminal ? CS_STREAM_OUT : CS_STREAM_ERR].drain;
+	char line[200];
 
-	if (to)
-		cs_drain_note(to, text);
+	if (!to)
+		return;
+	/* nobody makes a line's end into what a terminal wants: its output has been processed by then */
+	if (s->terminal)
+		snprintf(line, sizeof(line), "\r\n%.*s\r\n", (int)strcspn(text, "\n"), text);
+	cs_drain_note(to, s->terminal ? line : text);
 }
 
 /* Once. */
@@ -282,8 +295,37 @@ static void on_drain(struct cs_drain *drain CS_UNUSED, enum cs_drain_event event
 	}
 }
 
+void cs_streams_give_terminal(struct cs_streams *s, int master_fd_consume, int size_fd)
+{
+	s->master_fd = master_fd_consume;
+	s->size_fd = size_fd;
+}
+
+void cs_streams_follow_size(struct cs_streams *s)
+{
+	if (s && s->console)
+		cs_console_follow_size(s->console);
+}
+
+/* The pipes stay the engine's, whatever it still has to say; nobody is told. */
+static int begin_terminal(struct cs_streams *s, struct cs_err *err)
+{
+	struct cs_console_config config = { .input_fd = s->interactive ? STDIN_FILENO : -1, .size_fd = s->size_fd };
+	struct stream *stream = &s->streams[CS_STREAM_OUT];
+	int output_fd;
+
+	if (cs_console_new(s->loop, cs_take_fd(&s->master_fd), &config, &s->console, err) < 0 ||
+	    cs_console_output(s->console, &output_fd, err) < 0 ||
+	    cs_drain_new(s->loop, output_fd, cs_take_ptr(&stream->sink), &stream->config, on_drain, stream,
+			 &stream->drain, err) < 0)
+		return cs_wrap(err, "terminal");
+	return 0;
+}
+
 int cs_streams_begin(struct cs_streams *s, struct cs_err *err)
 {
+	if (s->terminal)
+		return begin_terminal(s, err);
 	for (size_t i = 0; i < CS_STREAMS; i++) {
 		struct stream *stream = &s->streams[i];
 
@@ -361,8 +403,9 @@ void cs_streams_finish(struct cs_streams *s, int64_t drain_timeout_ns, int64_t f
 			     .flush_timeout_ns = flush_timeout_ns };
 
 	*ret_held = false;
-	cs_feed_free(s->feed);
-	s->feed = NULL;
+	cs_feed_free(cs_take_ptr(&s->feed));
+	if (s->console)
+		cs_console_hang_up(s->console);
 	for (;;) {
 		int64_t next = CS_NEVER;
 

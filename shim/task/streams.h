@@ -5,6 +5,12 @@
  *     open → child_fds to the engine's create → close_child_ends
  *     → engine_words (what the engine said so far) → begin → … → finish
  *
+ * A process with a terminal has one stream: what it prints is stdout, stderr
+ * stays empty. The pipes are the engine's alone then, and the terminal's master,
+ * which the engine sends through a console socket, is given between its create and begin:
+ *
+ *     open (plan.terminal) → … → give_terminal → begin → follow_size … → finish
+ *
  * Until `begin` everything that arrives is the engine's: it is read all the time
  * (an engine that prints a megabyte must not block), kept up to a bound, and never
  * delivered nor counted. With `hold` it stays in the pipes, to be delivered from
@@ -36,6 +42,7 @@ typedef void cs_streams_fn(enum cs_streams_event event, void *arg);
 struct cs_streams_plan {
 	bool hold;                           /* nothing is read before begin: the program may run already (exec has no start) */
 	bool interactive;                    /* stdin from fd 0, else /dev/null */
+	bool terminal;                       /* the process has one */
 	bool watch_readers;                  /* report CS_STREAMS_READER_GONE for fds 1 and 2 */
 	bool mark_cap, mark_rate;            /* say in stderr's sink that a cap is reached; that a rate is passed */
 	uid_t uid;                           /* owner of the pipes, so that /dev/stdout can be opened again inside */
@@ -60,6 +67,15 @@ void cs_streams_engine_words(struct cs_streams *streams, struct cs_buf *out);
 /* They have been passed on. */
 void cs_streams_forget_words(struct cs_streams *streams);
 
+/*
+ * The master of the process's terminal, consumed; size_fd (borrowed during
+ * begin; -1: none) is the terminal whose window size it takes over.
+ */
+void cs_streams_give_terminal(struct cs_streams *streams, int master_fd_consume, int size_fd);
+
+/* The window size there may have changed. No-op without a terminal. NULL allowed. */
+void cs_streams_follow_size(struct cs_streams *streams);
+
 /* From here on it is the program's. */
 int cs_streams_begin(struct cs_streams *streams, struct cs_err *err);
 
@@ -78,7 +94,7 @@ void cs_streams_finish(struct cs_streams *streams, int64_t drain_timeout_ns,
 /* Neither wait goes on, of a finish that is under way or to come: called from its loop. NULL allowed. */
 void cs_streams_hurry(struct cs_streams *streams);
 
-/* NULL before begin. */
+/* NULL before begin, and for stderr beside a terminal. */
 struct cs_drain *cs_streams_drain(const struct cs_streams *streams, enum cs_stream which);
 
 #endif

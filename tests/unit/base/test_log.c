@@ -59,6 +59,18 @@ START_TEST(text_lines)
 }
 END_TEST
 
+START_TEST(lines_on_a_raw_terminal)
+{
+	setup_log(CS_LOG_WARN, CS_LOG_TEXT);
+	cs_log_to_raw_terminal(true);
+	cs_log_warn("w");
+	ck_assert_str_eq(take_written(), "\rprog: warning: w\r\n");
+	cs_log_to_raw_terminal(false);
+	cs_log_warn("w");
+	ck_assert_str_eq(take_written(), "prog: warning: w\n");
+}
+END_TEST
+
 START_TEST(levels_beyond_are_silent)
 {
 	setup_log(CS_LOG_WARN, CS_LOG_TEXT);
@@ -149,7 +161,7 @@ Suite *suite_log(void);
 Suite *suite_log(void)
 {
 	const TTest *const tests[] = { text_lines,
-				       levels_beyond_are_silent,
+				       lines_on_a_raw_terminal, levels_beyond_are_silent,
 				       no_descriptor_no_line,
 				       one_message_is_one_plain_line,
 				       json_lines,

@@ -10,6 +10,7 @@ tests_unit_sys_run_SOURCES = $(UNIT_COMMON) tests/unit/sys/run.c \
 	tests/unit/sys/test_path.c \
 	tests/unit/sys/test_pidref.c \
 	tests/unit/sys/test_pty.c \
+	tests/unit/sys/test_ptykeep.c \
 	tests/unit/sys/test_ptysock.c \
 	tests/unit/sys/test_reaper.c \
 	tests/unit/sys/test_sandbox.c \

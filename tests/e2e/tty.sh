@@ -1,0 +1,95 @@
+#!/bin/sh
+# caisson run -t: a terminal inside, driven from a terminal outside, and without one.
+# needs: root python3
+# tags: vm peers
+# timeout: 240
+. "${0%/*}/lib.sh"
+
+# scene NAME DESC FLAGS...: tty.py plays it
+scene() {
+    _scene=$1 _desc=$2
+    shift 2
+    check "$e: $_desc" python3 "$_here/tty.py" "$_scene" "$CAISSON" run --runtime "$rt" -i -t "$@" --
+}
+
+at_a_terminal() {
+    scene shell "a shell: Ctrl-C, Ctrl-Z and fg, Ctrl-D, and the exit status"
+    scene editor "a full-screen program: keys, sizes, and no byte changed"
+    scene program_killed "the terminal is restored after kill -9 of the program" --id "tty-$$-$e"
+    scene caisson_killed "the terminal is restored after kill -9 of caisson"
+    scene start_fails "the terminal is restored when nothing starts"
+    scene stopped "stopped and continued: raw mode again"
+    scene background "in the background: stopped until it comes to the foreground"
+    scene messages "caisson's own lines end with a return" --output-limit 5 --on-output-limit discard
+    scene ctrl_c_without_input "-t without -i: the terminal is left alone"
+}
+
+without_a_terminal() {
+    job "$e" -t -- sh -c 'test -t 0 && test -t 1 && test -t 2 && echo all three; echo err >&2; exit 5' </dev/null
+    is "$rc|$out|$err" "5|$(printf 'all three\r\nerr\r')|" "$e: -t without a terminal here: all of it is stdout"
+    is "$(field stdout.seenBytes) $(field stderr.seenBytes) $(field stderr.keptBytes)" "16 0 0" "$e: … and counted there"
+    got=$(printf 'a\nb' | timeout $((20 * CAISSON_SLOW)) "$CAISSON" run --runtime "$rt" -it -- sh -c 'stty -echo -onlcr; echo ready; cat; echo " end $?"')
+    like "$got" "*ready*a
+b end 0" "$e: F043 the end of a pipe is typed"
+    run timeout $((20 * CAISSON_SLOW)) "$CAISSON" run --runtime "$rt" -it -- cat </dev/null
+    is "$rc|$out" "0|" "$e: … also of an empty one"
+}
+
+# F046: the last bytes, also without a newline
+last_bytes() {
+    n=$(repeats 500) lost=0 i=0
+    while [ $i -lt "$n" ]; do
+        i=$((i + 1))
+        got=$("$CAISSON" run --runtime "$rt" -t --output-limit 64m -- sh -c 'seq 1 20000; printf END' </dev/null | tail -c 3)
+        if [ "$got" != END ]; then lost=$((lost + 1)); fi
+    done
+    is $lost 0 "$e: F046 with -t, the last bytes of large output, $n times"
+    job "$e" -t --output-limit 64m -- seq 1 20000 </dev/null
+    is "$(tr -d '\r' <"$T/out" | cksum)" "$(seq 1 20000 | cksum)" "$e: not a byte is lost on the way"
+}
+
+caps() {
+    job "$e" -t -- yes </dev/null
+    ended output-limit null 9 153 "$e: the cap of a terminal's output ends the run"
+    is "$(wc -c <"$T/out") $(field stdout.keptBytes)" "1048576 1048576" "$e: exactly 1 MiB was delivered"
+    job "$e" -t --output-limit 10 --on-output-limit discard -- sh -c 'echo 0123456789abc; exit 6' </dev/null
+    is "$rc|$out" "6|$(printf '0123456789\r\ncaisson: stdout limit of 10 bytes reached, further output discarded\r')" \
+        "$e: discarded above the cap, with a marker"
+    is "$(field stdout.seenBytes) $(field stdout.keptBytes) $(field stdout.droppedBytes)" "15 10 5" "$e: … and counted"
+    job "$e" -t --timeout 1s -- sh -c 'echo before; sleep 500' </dev/null
+    ended wall-limit null 9 124 "$e: a wall limit with a terminal"
+    is "$out" "$(printf 'before\r')" "$e: … and what came before it"
+    # a program that lets go of its terminal for a while is not hung up on (of gVisor it gets none back)
+    if [ "$e" = runsc ]; then return; fi
+    job "$e" -t -- sh -c 'exec >/dev/null 2>&1 </dev/null; sleep 0.1; echo later >/dev/tty; exit 3' </dev/null
+    is "$rc|$out" "3|$(printf 'later\r')" "$e: closed, and opened again by way of /dev/tty"
+}
+
+refused() {
+    for flags in "--stdout $T/x" "--stderr $T/x" "--format json --capture head"; do
+        # shellcheck disable=SC2086 # flags are several words
+        run "$CAISSON" run --runtime "$rt" -t $flags -- true
+        is "$rc" 125 "-t and $flags: refused"
+        like "$err" "caisson: --tty and --* exclude each other*" "-t and $flags: said why"
+    done
+}
+
+mkdir "$T/long"
+_long=$T/long
+while [ ${#_long} -lt 130 ]; do _long=$_long/deeper; done
+mkdir -p "$_long"
+
+for e in $(engines); do
+    rt=$(engine_path "$e")
+    run "$CAISSON" run --runtime "$rt" -t -- true
+    snapshot "$e"
+    at_a_terminal
+    without_a_terminal
+    last_bytes
+    caps
+    job "$e" -t --state-dir "$_long" -- echo here </dev/null
+    is "$rc|$out" "0|$(printf 'here\r')" "$e: F064 a state directory of ${#_long} bytes"
+    compare "$e" "$e: nothing is left behind"
+done
+refused
+done_testing
