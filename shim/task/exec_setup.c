@@ -115,7 +115,7 @@ static int enter(struct exec *exec, struct cs_err *err)
 
 /* --- limits ------------------------------------------------------------------------------ */
 
-/* Limits of a group, for an engine that starts no process in one of its own. */
+/* For an engine that starts no process in a group of its own. Its rlimits are the container's, whatever a process.json says (runsc of 2022 and 2026). */
 static int refuse_limits(const struct exec *exec, struct cs_err *err)
 {
 	const struct cs_settings *s = exec->job.s;
@@ -129,11 +129,12 @@ static int refuse_limits(const struct exec *exec, struct cs_err *err)
 		{ "--pids-limit", s->pids != CS_OPT_UNLIMITED },
 		{ "--cpus", s->millicpus != CS_OPT_UNLIMITED },
 		{ "--cpu-time", s->cpu_time_ns != CS_NEVER },
+		{ "--ulimit", s->ulimits.n > 0 },
 	};
 
 	for (size_t i = 0; i < CS_ARRAY_LEN(rows); i++)
 		if (rows[i].asked)
-			return cs_fail(err, CS_UNSUPPORTED, 0, "%s: with %s the processes of an exec have no cgroup of their own, and the session's limits hold for all: leave it out, or use runc or crun",
+			return cs_fail(err, CS_UNSUPPORTED, 0, "%s: with %s the processes of an exec have no limits of their own, the session's hold for all: leave it out, or use runc or crun",
 				       rows[i].flag, engine);
 	return 0;
 }
