@@ -10,9 +10,9 @@
 #include "shim/task/exec_process.h"
 #include "shim/task/job_int.h"
 
-/* What a request may take that the supervisor answers at once, and one for which it has to call engines. */
-#define EXEC_ASK_NS (5 * CS_NSEC_PER_SEC)
-#define EXEC_KILL_NS (15 * CS_NSEC_PER_SEC)
+/* What an answer may take: the supervisor may be ending another exec's tree, and for some requests calls engines itself. */
+#define EXEC_ASK_NS (15 * CS_NSEC_PER_SEC)
+#define EXEC_KILL_NS (30 * CS_NSEC_PER_SEC)
 
 /* Processes of a run whose groups are split (cgroup v2); no exec's name begins with '_'. */
 #define EXEC_LEAF "_init"

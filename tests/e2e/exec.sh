@@ -255,19 +255,22 @@ for e in $(engines); do
     finish
     snapshot before
     begin
-    first_steps
-    wrong
-    F007_as_in_a_run
     own_limits
     F008_ends_its_tree
-    endless_output
-    F028_many
-    F043_stdin
-    F056_working_directory
-    F059_orphans
-    F068_held_streams
     caller_gone
-    at_once
+    # a machine that is emulated gets what hangs on its control groups
+    if [ "$CAISSON_SLOW" -lt 5 ]; then
+        first_steps
+        wrong
+        F007_as_in_a_run
+        endless_output
+        F028_many
+        F043_stdin
+        F056_working_directory
+        F059_orphans
+        F068_held_streams
+        at_once
+    fi
     session_ends
     compare before "$e: nothing is left behind"
 done
