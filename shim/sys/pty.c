@@ -55,6 +55,12 @@ int cs_pty_make_controlling(int slave_fd)
 	return ioctl(slave_fd, TIOCSCTTY, 0) < 0 ? -errno : 0;
 }
 
+void cs_pty_drop_controlling(int slave_fd)
+{
+	/* SIGHUP comes to the foreground, which is us at most */
+	ioctl(slave_fd, TIOCNOTTY);
+}
+
 /* --- size -------------------------------------------------------------------- */
 
 static int get_size(int fd, struct winsize *ret)

@@ -41,6 +41,12 @@ bool cs_pty_is_master(int fd);
 int cs_pty_make_controlling(int slave_fd) CS_MUST_CHECK;
 
 /*
+ * Lets go of it again. A session leader that exits with one hangs it up, which
+ * throws away what the other side has not read yet (tty_ldisc_hangup() in the kernel).
+ */
+void cs_pty_drop_controlling(int slave_fd);
+
+/*
  * Gives `to` (either end of a pair) the window size of `from`. A size of 0 × 0
  * says that nobody has set one: it is not copied. A size that changes sends
  * SIGWINCH to the foreground process group of `to`.

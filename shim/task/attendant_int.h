@@ -1,14 +1,16 @@
 /*
  * The attendant, between attendant.c (the verb's side), attendant_wire.c (what
  * goes to and fro), attendant_main.c (setup, arm, begin), attendant_end.c
- * (decisions, the end, the record) and attendant_second.c (who watches the
- * watchman).
+ * (decisions, the end, the record), attendant_terminal.c and attendant_second.c
+ * (who watches the watchman).
  */
 #ifndef CS_TASK_ATTENDANT_INT_H
 #define CS_TASK_ATTENDANT_INT_H
 
 #include "shim/sys/cgroup.h"
 #include "shim/sys/loop.h"
+#include "shim/sys/ptysock.h"
+#include "shim/sys/signals.h"
 #include "shim/task/attendant.h"
 #include "shim/task/ctl.h"
 #include "shim/task/exit.h"
@@ -95,6 +97,12 @@ struct cs__attend {
 	struct cs_streams *streams; /* NULL in one that has taken over */
 	struct cs_ctl *ctl;
 
+	/* with a terminal; its other end is our stdin */
+	char *console_socket;
+	int outer_master;     /* until the caller has it */
+	struct cs_ptysock *ptysock; /* until the engine's has come */
+	struct cs_signals *signals;
+
 	struct cs_pidref process; /* empty before arm */
 	struct cs_source process_source;
 	bool process_dead;
@@ -120,7 +128,7 @@ struct cs__attend {
 
 #define CS__ATTEND_INIT \
 	((struct cs__attend){ .results_fd = -1, .socket = -1, .dir_fd = -1, .level = CS_LEVEL_INIT, \
-			      .process = CS_PIDREF_INIT, .second = CS_PIDREF_INIT, .second_socket = -1 })
+			      .process = CS_PIDREF_INIT, .second = CS_PIDREF_INIT, .second_socket = -1, .outer_master = -1 })
 
 /* Runs in the forked child; socket is its end. */
 CS_NORETURN void cs__attendant_main(int socket);
@@ -131,6 +139,11 @@ void cs__attend_on_limit(enum cs_reason reason, void *attend);
 int cs__attend_watch_process(struct cs__attend *attend); /* sets process_dead; 0 or -errno */
 /* After process_dead: counters, streams, status, record, its own group. */
 void cs__attend_finish(struct cs__attend *attend);
+
+/* attendant_terminal.c: before the engine's call, and behind it */
+int cs__attend_open_terminal(struct cs__attend *attend, const char *dir_path, char *ret_console, size_t size,
+			     struct cs_err *err);
+int cs__attend_connect_terminal(struct cs__attend *attend, struct cs_err *err);
 
 /* attendant_second.c */
 int cs__attend_start_second(struct cs__attend *attend, struct cs_err *err);

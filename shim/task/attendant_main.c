@@ -16,6 +16,7 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/log.h"
+#include "shim/sys/pty.h"
 #include "shim/sys/sandbox.h"
 #include "shim/task/results.h"
 
@@ -49,7 +50,8 @@ static const struct cs_sandbox_call calls[] = {
 	{ .name = "newfstatat" }, { .name = "statx" }, { .name = "faccessat" }, { .name = "faccessat2" },
 	{ .name = "access" }, { .name = "getdents64" }, { .name = "unlink" }, { .name = "unlinkat" }, { .name = "rmdir" },
 	{ .name = "rename" }, { .name = "renameat" }, { .name = "renameat2" }, { .name = "flock" }, { .name = "ftruncate" },
-	{ .name = "fsync" }, { .name = "fdatasync" }, { .name = "pipe2" }, { .name = "dup" }, { .name = "dup3" },
+	{ .name = "fsync" }, { .name = "fdatasync" }, { .name = "pipe2" }, { .name = "dup" }, { .name = "dup2" },
+	{ .name = "dup3" },
 	/* requests, and the second process */
 	{ .name = "accept4" }, { .name = "recvfrom" }, { .name = "recvmsg" }, { .name = "sendto" }, { .name = "sendmsg" },
 	{ .name = "getsockopt" }, { .name = "shutdown" },
@@ -154,6 +156,8 @@ static int open_streams(struct cs__attend *a, const struct cs__attendant_packet 
 {
 	const uint64_t caps[CS_STREAMS] = { a->bounds.stdout_limit_bytes, a->bounds.stderr_limit_bytes };
 	struct cs_streams_plan plan = {
+		.interactive = a->terminal, /* our stdin is the caller's terminal then */
+		.terminal = a->terminal,
 		.mark_cap = !a->bounds.kill_at_output_limit,
 		.mark_rate = true,
 		.uid = packet->head.u.setup.uid,
@@ -169,9 +173,9 @@ static int open_streams(struct cs__attend *a, const struct cs__attendant_packet 
 		if (a->bounds.cost_json_file)
 			plan.drain[i].cost = cs_bucket_cost_json_file;
 	}
-	if (make_sink(packet->fds[1], &plan.sinks_consume[CS_STREAM_OUT], err) < 0)
+	if (make_sink(a->terminal ? STDIN_FILENO : packet->fds[1], &plan.sinks_consume[CS_STREAM_OUT], err) < 0)
 		return -1;
-	if (make_sink(packet->fds[2], &plan.sinks_consume[CS_STREAM_ERR], err) < 0) {
+	if (make_sink(a->terminal ? STDERR_FILENO : packet->fds[2], &plan.sinks_consume[CS_STREAM_ERR], err) < 0) {
 		cs_sink_free(plan.sinks_consume[CS_STREAM_OUT]);
 		return -1;
 	}
@@ -214,7 +218,20 @@ static const struct cs_ctl_op ops[] = {
 	{ "begin", NULL, do_begin, false },
 };
 
-static int setup(struct cs__attend *a, struct cs__attendant_packet *packet, struct cs_err *err)
+static int make_terminal(struct cs__attend *a, const char *const texts[static CS__ATTENDANT_TEXTS],
+			 struct cs_buf *ret_console, struct cs_err *err)
+{
+	char console[sizeof(((struct cs_attendant_stdio *)0)->console)];
+
+	a->console_socket = text_at(texts[CS__ATTENDANT_CONSOLE]);
+	if (!a->console_socket)
+		return cs_fail(err, CS_INVALID, 0, "a terminal, and nobody to give it to");
+	if (cs__attend_open_terminal(a, texts[CS__ATTENDANT_DIR_PATH], console, sizeof(console), err) < 0)
+		return -1;
+	return cs_buf_adds(ret_console, console) < 0 ? cs_fail(err, CS_LIMIT, ENOMEM, "console socket") : 0;
+}
+
+static int setup(struct cs__attend *a, struct cs__attendant_packet *packet, struct cs_buf *ret_console, struct cs_err *err)
 {
 	const char *texts[CS__ATTENDANT_TEXTS];
 	int r;
@@ -242,14 +259,18 @@ static int setup(struct cs__attend *a, struct cs__attendant_packet *packet, stru
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "loop");
 	open_level(a, texts[CS__ATTENDANT_STATE_DIR]);
+	if (a->terminal && make_terminal(a, texts, ret_console, err) < 0)
+		return -1;
 	if (open_streams(a, packet, err) < 0)
 		return -1;
 	if (!a->is_exec)
 		return cs_ctl_open(a->loop, a->dir_fd, ops, CS_ARRAY_LEN(ops), a, &a->ctl, err);
-	/* its program runs, and writes, as soon as the engine has made it */
-	if (open_cgroup(a, err) < 0 || cs__attend_confine(err) < 0)
+	if (open_cgroup(a, err) < 0)
 		return -1;
-	return begin_streams(a, err);
+	/* its program runs, and writes, as soon as the engine has made it; a terminal holds that back until it is ours */
+	if (a->terminal)
+		return 0;
+	return cs__attend_confine(err) < 0 ? -1 : begin_streams(a, err);
 }
 
 /* --- answers ------------------------------------------------------------------------- */
@@ -272,16 +293,18 @@ static void answer(struct cs__attend *a, const struct cs_err *err, const struct 
 static void be_set_up(struct cs__attend *a)
 {
 	struct cs__attendant_packet *packet = cs__attendant_packet_new();
+	cs_auto(buf) console = CS_BUF_INIT(256);
 	struct cs_err err = CS_ERR_INIT;
 
 	if (!packet || cs__attendant_receive(a->socket, packet, CS_NEVER) < 0)
 		_exit(0);
-	if (setup(a, packet, &err) < 0) {
+	if (setup(a, packet, &console, &err) < 0) {
 		answer(a, &err, NULL, NULL, 0);
 		_exit(1);
 	}
 	cs__attendant_packet_free(packet);
-	answer(a, &err, NULL, cs_streams_child_fds(a->streams) + 1, 2);
+	/* beside a terminal the engine keeps the verb's: nothing of the program's comes there */
+	answer(a, &err, &console, cs_streams_child_fds(a->streams) + 1, a->terminal ? 0 : 2);
 	cs_streams_close_child_ends(a->streams);
 }
 
@@ -294,14 +317,19 @@ static int do_arm(struct cs__attend *a, struct cs__attendant_packet *packet, str
 	if (packet->fds[0] < 0)
 		return cs_fail(err, CS_INVALID, 0, "not an arm");
 	a->process = (struct cs_pidref){ .pid = packet->head.u.arm.pid, .fd = cs_take_fd(&packet->fds[0]) };
-	if (!a->is_exec) {
-		if (packet->len > 0) {
-			free(a->cgroup_path);
-			a->cgroup_path = strdup(packet->data);
-		}
-		if (open_cgroup(a, err) < 0 || cs__attend_confine(err) < 0)
-			return -1;
+	if (!a->is_exec && packet->len > 0) {
+		free(a->cgroup_path);
+		a->cgroup_path = strdup(packet->data);
 	}
+	if (!a->cgroup && open_cgroup(a, err) < 0)
+		return -1;
+	if (a->terminal && cs__attend_connect_terminal(a, err) < 0)
+		return -1;
+	/* an exec with pipes is, since before its program could write */
+	if (!a->begun && cs__attend_confine(err) < 0)
+		return -1;
+	if (a->is_exec && !a->begun && begin_streams(a, err) < 0)
+		return -1;
 	r = cs__attend_watch_process(a);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "watch the process");
@@ -365,6 +393,7 @@ static CS_NORETURN void be_dismissed(struct cs__attend *a)
 	else
 		cs_streams_engine_words(a->streams, &words);
 	cs_ctl_free(a->ctl);
+	cs_ptysock_free(a->ptysock);
 	unlinkat(a->dir_fd, CS_CTL_FILE, 0);
 	answer(a, &none, &words, NULL, 0);
 	_exit(0);
@@ -401,6 +430,7 @@ static CS_NORETURN void be_orphaned(struct cs__attend *a)
 		/* nobody tells when a cgroup appears */
 		cs_clock_nap(&nap_ns, deadline);
 	}
+	cs_ptysock_free(a->ptysock);
 	unlinkat(a->dir_fd, CS_CTL_FILE, 0);
 	_exit(0);
 }
@@ -447,11 +477,9 @@ static int do_begin(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 CS_NORETURN void cs__attendant_main(int socket)
 {
 	struct cs__attend a = CS__ATTEND_INIT;
-	sigset_t all;
+	sigset_t before;
 
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	cs_signals_block(&before);
 	setsid();
 	prctl(PR_SET_NAME, "caisson-attend");
 	a.socket = socket;
@@ -468,6 +496,8 @@ CS_NORETURN void cs__attendant_main(int socket)
 	cs__attend_finish(&a);
 	cs_ctl_free(a.ctl);
 	unlinkat(a.dir_fd, CS_CTL_FILE, 0);
+	if (a.terminal)
+		cs_pty_drop_controlling(STDIN_FILENO);
 	cs__attend_dismiss_second(&a);
 	_exit(0);
 }

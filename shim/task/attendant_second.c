@@ -101,11 +101,15 @@ static int settle_in(struct second *s)
 	/* what they point at is the attendant's; the descriptors go, the memory stays as it is and is never written */
 	a->streams = NULL;
 	a->ctl = NULL;
+	a->signals = NULL;
 	a->limits = NULL;
 	a->cgroup = NULL;
 	a->dir_fd = a->socket = a->second_socket = -1;
 	a->kill_timer = a->process_source = (struct cs_source){ 0 };
 	cs_loop_free(a->loop);
+	/* the caller's terminal, it may be */
+	if (dup2(STDOUT_FILENO, STDIN_FILENO) < 0)
+		return -errno;
 	cs_fd_close_all_but(keep, CS_ARRAY_LEN(keep));
 	a->loop = cs_loop_new();
 	if (!a->loop)

@@ -4,6 +4,7 @@ libcs_task_a_SOURCES = \
 	shim/task/attendant_end.c \
 	shim/task/attendant_main.c \
 	shim/task/attendant_second.c \
+	shim/task/attendant_terminal.c \
 	shim/task/attendant_wire.c \
 	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \

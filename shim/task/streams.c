@@ -223,7 +223,17 @@ void cs_streams_forget_words(struct cs_streams *s)
 
 /* --- the program's -------------------------------------------------------------------- */
 
-static void note(struct cs_streams *s, const char *text)
+/* A line of ours in a log whose size is bounded counts as the program's do. */
+static void charge(const struct cs_drain_config *config, const char *line)
+{
+	uint64_t cost = strlen(line);
+
+	if (config->cost)
+		config->cost(line, strlen(line), UINT64_MAX, &cost);
+	cs_bucket_owe(config->bucket, cost, cs_clock_now_ns());
+}
+
+static void note(struct cs_streams *s, const struct cs_drain_config *pays, const char *text)
 {
 	struct cs_drain *to = s->streams[s->terminal ? CS_STREAM_OUT : CS_STREAM_ERR].drain;
 	char line[200];
@@ -233,6 +243,8 @@ static void note(struct cs_streams *s, const char *text)
 	/* nobody makes a line's end into what a terminal wants: its output has been processed by then */
 	if (s->terminal)
 		snprintf(line, sizeof(line), "\r\n%.*s\r\n", (int)strcspn(text, "\n"), text);
+	if (pays->bucket)
+		charge(pays, s->terminal ? line : text);
 	cs_drain_note(to, s->terminal ? line : text);
 }
 
@@ -246,17 +258,7 @@ static void mark_cap(struct stream *stream)
 	stream->marked = true;
 	snprintf(text, sizeof(text), "caisson: %s limit of %" PRIu64 " bytes reached, further output discarded\n",
 		 names[stream->which], stream->config.cap_bytes);
-	note(stream->owner, text);
-}
-
-/* A line of ours in a log whose size is bounded counts as the program's do. */
-static void charge(const struct cs_drain_config *config, const char *text)
-{
-	uint64_t cost = strlen(text);
-
-	if (config->cost)
-		config->cost(text, strlen(text), UINT64_MAX, &cost);
-	cs_bucket_owe(config->bucket, cost, cs_clock_now_ns());
+	note(stream->owner, &stream->config, text);
 }
 
 /* For every dropped stretch; the bucket keeps them a second apart. */
@@ -268,9 +270,7 @@ static void mark_rate(struct stream *stream)
 		return;
 	snprintf(text, sizeof(text), "caisson: %s passes %" PRIu64 " bytes a second, what is above is discarded\n",
 		 names[stream->which], stream->config.rate_bytes_per_s);
-	if (stream->config.bucket)
-		charge(&stream->config, text);
-	note(stream->owner, text);
+	note(stream->owner, &stream->config, text);
 }
 
 static void on_drain(struct cs_drain *drain CS_UNUSED, enum cs_drain_event event, int errnum, void *arg)
