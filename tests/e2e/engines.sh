@@ -1,6 +1,6 @@
 #!/bin/sh
 # An engine that does wrong: bounded, undone, and said so. First a scripted one, then the real ones.
-# needs: root
+# needs: root python3 unshare
 # timeout: 180
 . "${0%/*}/lib.sh"
 
@@ -144,6 +144,52 @@ talks() {
     failed engine "create" "an engine that knows no verb"
 }
 
+# F023: what systemd's driver leaves. Systemd itself cannot be had in a test; the scripted engine puts the container where
+# systemd would, and a file system over /run, in a namespace of its own, makes a host on which systemd runs.
+systemd() {
+    number=$((number + 1))
+    id=e$$-$number
+    rm -f "$rec"
+    # shellcheck disable=SC2016 # for the inner shell
+    run unshare --mount sh -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/system && exec "$@"' sh \
+        "$CAISSON" run --runtime "$rt" --cache-dir "$T/cache" --best-effort=rlimits --id "$id" --result "$rec" --systemd-cgroup "$@"
+}
+no_scope() { [ -z "$(find /sys/fs/cgroup -type d -name "*$1*" 2>/dev/null)" ]; }
+
+scopes() {
+    at_exit 'find /sys/fs/cgroup -depth -type d -name caisson.slice -exec rmdir {} + 2>/dev/null'
+    fake runc '# nothing wrong'
+    if [ ! -d /run/systemd/system ]; then
+        attempt --systemd-cgroup -- true
+        is "$rc $(field reason) $(field error.kind)" "125 start-failed usage" "F023 --systemd-cgroup where systemd does not run"
+        like "$err" "caisson: --systemd-cgroup: systemd does not run on this host" "F023 ... is told"
+        clean "F023 ... and refused before anything is made"
+    fi
+    : >"$rt.calls"
+    systemd --pids-limit 9 -- sh -c 'cat /proc/self/cgroup; exit 3'
+    like "$out" "*/caisson.slice/caisson-$id.scope*" "F023 --systemd-cgroup: the container is in the scope of its id"
+    is "$rc $(field pids.inForce)" "3 9" "F023 ... whose limits are read back"
+    check "F023 ... which the engine is told to ask systemd for" grep -q -e '--systemd-cgroup' "$rt.calls"
+    check "F023 ... and nothing is left of it" no_scope "$id"
+    fake runc 'create die KILL'
+    systemd -- true
+    is "$rc $(field error.kind)" "125 engine" "F023 --systemd-cgroup: create is killed"
+    used=$id
+    fake runc 'create half'
+    systemd --id "$used" -- true
+    is "$rc $(field error.kind)" "125 engine" "F023 --systemd-cgroup: the same id again, of which create leaves half a container"
+    check "F023 ... its scope is removed" no_scope "$used"
+    # a scope that nobody lives in, as one that failed
+    above=/sys/fs/cgroup/caisson.slice
+    if [ "$(cgroup_version)" = 1 ]; then above=/sys/fs/cgroup/pids/caisson.slice; fi
+    mkdir -p "$above/caisson-$used.scope"
+    fake runc '# nothing wrong'
+    systemd --id "$used" -- sh -c 'exit 4'
+    is "$rc|$err" "4|" "F023 --systemd-cgroup: a stale scope of that id is no obstacle"
+    check "F023 ... and removed" no_scope "$used"
+    rm -f "$rt.calls"
+}
+
 # F038: a limit that was asked for and is not in force
 unlimited() {
     fake runc 'create limits skip'
@@ -225,11 +271,47 @@ engines_words() {
     like "$err" "*$e create*no-such-flag*" "$e: ... in its own words, not those of its help"
 }
 
+# F023: an id is free again whatever became of its run: out of memory, or an engine that is killed at any moment of create
+same_id() {
+    least=16M
+    if [ "$e" = runsc ]; then least=64M; fi
+    job "$e" --id "same-$$" --memory $least -- python3 -ISc 'a = bytearray(1 << 30)'
+    is "$rc $(field reason)" "137 oom" "F023 $e: a run that is out of memory"
+    job "$e" --id "same-$$" -- sh -c 'exit 3'
+    is "$rc|$err" "3|" "F023 $e: the same id again"
+    cat >"$T/killed" <<EOF
+#!/bin/sh
+case " \$* " in *" create "*) exec timeout -s KILL "\$(cat "$T/moment")" "$(engine_path "$e")" "\$@" ;; esac
+exec "$(engine_path "$e")" "\$@"
+EOF
+    chmod 755 "$T/killed"
+    printf '{"runtimes":{"killed":{"path":"%s","engine":"%s"}}}\n' "$T/killed" "$e" >"$T/killed.json"
+    wrong=0 i=0 killed=0
+    n=$(repeats 200)
+    while [ $i -lt "$n" ]; do
+        i=$((i + 1))
+        awk -v seed="$CAISSON_SEED" -v i=$i -v most=$((span * CAISSON_SLOW)) \
+            'BEGIN { srand(seed * 1000 + i); printf "%.3f\n", 0.001 + rand() * most / 1000 }' >"$T/moment"
+        rm -f "$T/record"
+        run "$CAISSON" run --config "$T/killed.json" --runtime killed --id "same-$$" --result "$T/record" -- sh -c 'exit 3'
+        case "$rc $(field reason) $(field error.kind)" in
+        "125 start-failed engine") killed=$((killed + 1)) ;;
+        "3 exited "*) ;;
+        *) wrong=$((wrong + 1)) && diag "killed after $(cat "$T/moment") s: $rc $err" ;;
+        esac
+        job "$e" --id "same-$$" -- sh -c 'exit 5'
+        if [ "$rc|$err" != "5|" ]; then wrong=$((wrong + 1)) && diag "after $(cat "$T/moment") s, again: $rc $err"; fi
+    done
+    is $wrong 0 "F023 $e: SIGKILL at random moments of create, and the same id again ($killed of $n, seed $CAISSON_SEED)"
+    between "$killed" 1 "$n" "F023 $e: ... some of which hit"
+}
+
 works
 hangs
 dies
 wrong_pid
 talks
+scopes
 unlimited
 cancelled
 absent
@@ -240,8 +322,10 @@ printf '#!/no/such/interpreter\n' >"$T/vol/script"
 chmod 755 "$T/vol" "$T/vol/garbage" "$T/vol/script"
 for e in $(engines); do
     snapshot before
+    span=$([ "$e" = crun ] && echo 10 || { [ "$e" = runc ] && echo 40 || echo 150; })
     commands
     engines_words
+    same_id
     compare before "F019 $e: nothing is left"
 done
 done_testing

@@ -52,6 +52,10 @@ descriptors() {
         job "$e" -w "$dir" -- sh -c 'pwd -P; ls -A'
         is "$rc $(field reason) $(field error.kind)|$out" "125 start-failed usage|" "$e: F056 -w $dir"
     done
+    for n in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        job "$e" -w /proc/self/fd/$n -- sh -c 'pwd -P; ls -A'
+        is "$rc $(field error.kind)|$out" "125 usage|" "$e: F056 -w /proc/self/fd/$n"
+    done
     mkdir -p "$T/root"
     for d in usr proc dev etc sys tmp; do mkdir -p "$T/root/$d"; done
     ln -sfn usr/bin "$T/root/bin" && ln -sfn usr/lib "$T/root/lib" && ln -sfn usr/lib64 "$T/root/lib64"

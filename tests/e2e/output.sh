@@ -33,6 +33,22 @@ one_line() {
     is "$(grep -c '^caisson: stdout limit of 1048576 bytes reached, further output discarded$' "$T/err")" 1 "$e: discard: marked once, on stderr"
 }
 
+# F004: a program that ends by itself with the byte past the limit; whoever is first, it is told for what it is
+at_the_cap() {
+    n=$(repeats 1000) wrong=0 i=0 ended=0
+    if [ "$e" = runsc ]; then n=$(((n + 4) / 5)); fi
+    while [ $i -lt "$n" ]; do
+        i=$((i + 1))
+        job "$e" --output-limit 4096 -- head -c 4097 /dev/zero
+        case "$rc $(field reason) $(field stdout.truncated) $(field stdoutBytes.asked) $(field stdout.seenBytes) $(wc -c <"$T/out") $(field error)" in
+        "153 output-limit true 4096 4097 4096 null") ended=$((ended + 1)) ;;
+        "0 exited true 4096 4097 4096 null") ;;
+        *) wrong=$((wrong + 1)) && diag "$rc $(cat "$T/record")" ;;
+        esac
+    done
+    is $wrong 0 "$e: F004 an end right at the limit, $n times ($ended by the limit)"
+}
+
 # high_water PID: the most memory it ever had, in KiB
 high_water() { sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$1/status"; }
 
@@ -171,6 +187,39 @@ failing_files() {
 new" "$e: >>FILE is appended to"
 }
 
+# F065: a file that takes no more in the middle of it all
+immutable() {
+    if ! dev=$(losetup -f 2>/dev/null) || [ ! -b "$dev" ] || ! command -v mkfs.ext4 >/dev/null || ! command -v chattr >/dev/null; then
+        skip "$e: F065 chattr +i while it is written" "no loop device, mkfs.ext4 or chattr"
+        return
+    fi
+    truncate -s 16M "$T/image"
+    mkfs.ext4 -q -F "$T/image"
+    mkdir -p "$T/disk"
+    mount -o loop "$T/image" "$T/disk" || { skip "$e: F065 chattr +i while it is written" "loop mounts do not work here" && return; }
+    at_exit "chattr -i '$T/disk/log' 2>/dev/null; umount '$T/disk' 2>/dev/null"
+    rm -f "$T/go" "$T/record"
+    mkfifo "$T/go"
+    : >"$T/spawn.err"
+    env --default-signal "$CAISSON" run --runtime "$rt" -i --output-limit 64m --stdout "$T/disk/log" --result "$T/record" -- \
+        sh -c 'yes | head -c 100000; echo up >&2; read -r go; yes | head -c 5000000; echo done >&2; exit 4' \
+        <"$T/go" >"$T/out" 2>"$T/spawn.err" &
+    pid=$!
+    exec 6>"$T/go"
+    wait_until 20 written
+    check "$e: F065 chattr +i while it is written" chattr +i "$T/disk/log"
+    echo go >&6
+    exec 6>&-
+    wait "$pid"
+    is "$? $(field reason) $(field exitCode)" "4 exited 4" "$e: F065 … the program goes on to its end"
+    counts stdout "5100000 100000 5000000 $(field stdout.truncated)" "$e: F065 … and what came after is counted"
+    like "$(field warnings)|$(grep -c '^done$' "$T/spawn.err")" "*stdout-lost*ot permitted*|1" "$e: F065 … with a warning"
+    is "$(wc -c <"$T/disk/log")" 100000 "$e: F065 … the file has what came before"
+    chattr -i "$T/disk/log"
+    umount "$T/disk"
+}
+written() { grep -q up "$T/spawn.err" && [ "$(wc -c <"$T/disk/log")" = 100000 ]; }
+
 # descriptors that are closed are no place for anything else
 closed() {
     rm -f "$T/record"
@@ -194,6 +243,7 @@ for e in $(engines); do
     job "$e" -- true
     snapshot before
     caps
+    at_the_cap
     one_line
     memory
     last_bytes
@@ -203,6 +253,7 @@ for e in $(engines); do
     slow_readers
     gone_readers
     failing_files
+    immutable
     closed
     inherited
     compare before "$e: nothing left"

@@ -31,13 +31,27 @@ static bool pure_v2(void)
 	return access(CGROUP_TOP "/cgroup.controllers", F_OK) == 0;
 }
 
+/* Where systemd puts "SLICE:PREFIX:NAME", for one slice right below the root (systemd.slice(5)). */
+static void systemd_path(const char *text, char *path, size_t size)
+{
+	const char *prefix = strchr(text, ':'), *name = prefix ? strchr(prefix + 1, ':') : NULL;
+
+	if (text[0] == '/' || !name)
+		snprintf(path, size, "%s", text);
+	else
+		snprintf(path, size, "/%.*s/%.*s-%s.scope", (int)(prefix - text), text, (int)(name - prefix - 1),
+			 prefix + 1, name + 1);
+}
+
 /* "/sys/fs/cgroup[/CONTROLLER]PATH"; false without a cgroupsPath. */
 static bool cgroup_dir(const struct cs_json *config, const char *controller, char *dir, size_t size)
 {
-	const char *path = cs_json_string(cs_json_get(config, "linux.cgroupsPath"));
+	const char *text = cs_json_string(cs_json_get(config, "linux.cgroupsPath"));
+	char path[512];
 
-	if (!path)
+	if (!text)
 		return false;
+	systemd_path(text, path, sizeof(path));
 	snprintf(dir, size, "%s%s%s%s%s", CGROUP_TOP, pure_v2() ? "" : "/", pure_v2() ? "" : controller,
 		 path[0] == '/' ? "" : "/", path);
 	return true;
