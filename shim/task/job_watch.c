@@ -40,7 +40,8 @@ void cs__job_send_stop(struct job *job)
 	char number[16];
 	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_KILL, .args = &args,
-				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_KILL, job->s->engine_timeout_ns) };
+				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_KILL, job->s->engine_timeout_ns),
+				       .cancelled = &job->interrupted };
 	struct cs_err err = CS_ERR_INIT;
 
 	job->verdict.stop_pending = false;

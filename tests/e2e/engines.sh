@@ -70,6 +70,12 @@ hangs() {
     is "$rc $(field reason)" "124 wall-limit" "F032 kill and delete hang: the limit ends the run"
     between "$ms" 200 "$(scaled 1500)" "F032 kill and delete hang: in time"
     clean "F032 kill and delete hang"
+    # there it is asked, and is left behind when the patience with the program is over
+    fake runsc 'kill hang'
+    attempt --engine-timeout 20s --memory 64m --timeout 200ms --stop-timeout 300ms -- sleep 97
+    is "$rc $(field reason)" "124 wall-limit" "F032 kill hangs where only the engine can send a signal"
+    between "$ms" 500 "$(scaled 2500)" "F032 ... in time"
+    clean "F032 ... kill hangs"
 }
 
 dies() {
