@@ -7,6 +7,7 @@
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/capability.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -192,12 +193,23 @@ static int add_filter(struct work *w, struct cs_err *err)
 	return 0;
 }
 
+/* Who cannot filter: the engine by its own word, or the kernel (prctl(2)); NULL: nobody. */
+static const char *lacks_seccomp(const struct work *w)
+{
+	const struct cs_engine *engine = w->plan->engine;
+
+	if (prctl(PR_GET_SECCOMP) < 0)
+		return "this kernel";
+	return engine->features.known && !engine->features.seccomp ? engine->kind->name : NULL;
+}
+
 static int make_seccomp(struct work *w, struct cs_err *err)
 {
 	const char *choice = w->s->seccomp;
 	enum cs_enforce by = w->plan->engine->kind->enforce_feature[CS_FL_SECCOMP];
 	cs_auto(strv) unknown = CS_STRV_INIT;
 	bool own_file = strcmp(choice, "default") != 0 && strcmp(choice, "none") != 0;
+	const char *lacking = lacks_seccomp(w);
 
 	w->kind = CS_START_USAGE;
 	if (by == CS_ENFORCE_NONE && own_file)
@@ -206,6 +218,15 @@ static int make_seccomp(struct work *w, struct cs_err *err)
 			       choice, w->plan->engine->kind->name);
 	if (by == CS_ENFORCE_NONE || strcmp(choice, "none") == 0)
 		return 0;
+	if (lacking && cs_jobspec_best_effort(w->s, "seccomp")) {
+		cs_strv_addf(&w->out->warnings, "limit-not-applied: seccomp: %s was built without it", lacking);
+		return 0;
+	}
+	w->kind = CS_START_LIMIT;
+	if (lacking)
+		return cs_fail(err, CS_LIMIT, 0, "--seccomp: %s was built without it; --best-effort=seccomp goes on without a filter",
+			       lacking);
+	w->kind = CS_START_USAGE;
 	for (size_t i = 0; i < w->s->seccomp_allow.n; i++)
 		if (cs_profile_check_name(w->s->seccomp_allow.v[i], err) < 0)
 			return cs_wrap(err, "--seccomp-allow");

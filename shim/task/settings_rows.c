@@ -183,7 +183,8 @@ const struct cs_opt cs_settings_rows[] = {
 	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, LESS, .help = "time without a byte of output" },
 	{ "best-effort", 0, CS_OPT_LIST, AT(best_effort), EXEC_TOO, .key = "bestEffort", .arg = "LIST",
 	  .absent = "all", .check = check_best_effort,
-	  .help = "go on when these limits cannot be had: all, memory, swap, pids, cpu, cpuset, rlimits, seccomp" },
+	  .help = "go on when these limits cannot be had: all, memory, swap, pids, cpu, cpuset, rlimits, seccomp",
+	  .man = "An engine that cannot go on without one of them refuses all the same." },
 
 	{ "cap-add", 0, CS_OPT_LIST, AT(cap_add), DAEMON_TOO, .key = "capAdd", .arg = "NAME",
 	  .help = "capability for the program" },

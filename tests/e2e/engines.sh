@@ -211,6 +211,15 @@ unlimited() {
     is "$rc|$out" "0|ran" "F038 --best-effort goes on"
     like "$(field warnings)" "*limit-not-applied: --memory: *" "F038 --best-effort: the record says so"
     clean "F038 --best-effort"
+    # its answers are kept by the binary's identity, which is the same for all of these
+    fake runc 'features no-seccomp'
+    attempt --cache-dir "$T/cache-seccomp" -- sh -c 'echo ran'
+    failed limit "--seccomp: runc was built without it; --best-effort=seccomp" "F038 an engine without seccomp"
+    attempt --cache-dir "$T/cache-seccomp" --best-effort=rlimits,seccomp -- grep '^Seccomp:' /proc/self/status
+    is "$rc|$(echo "$out" | tr -d '\t ')" "0|Seccomp:0" "F038 --best-effort=seccomp goes on"
+    like "$(field warnings)" "*limit-not-applied: seccomp: *" "F038 --best-effort=seccomp: the record says so"
+    attempt --cache-dir "$T/cache-seccomp" --seccomp none -- true
+    is "$rc|$(field warnings)" "0|[]" "F038 who asks for no filter misses none"
 }
 
 cancelled() {

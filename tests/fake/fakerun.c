@@ -322,9 +322,9 @@ static void verb_update(const struct call *call)
 
 static void verb_features(const struct call *call)
 {
-	(void)call;
 	printf("{\"ociVersionMin\":\"1.0.0\",\"ociVersionMax\":\"1.0.2\",\"mountOptions\":[\"ro\",\"rw\"],"
-	       "\"linux\":{\"seccomp\":{\"enabled\":true}}}\n");
+	       "\"linux\":{\"seccomp\":{\"enabled\":%s}}}\n",
+	       script_get(&call->script, "no-seccomp") ? "false" : "true");
 }
 
 static void verb_version(const struct call *call)

@@ -26,6 +26,7 @@
  *                        one with holes did (box.h)
  *   limits apply|skip|half   create: of the cgroup's limits all (default), none, half of each
  *   version TEXT         --version
+ *   no-seccomp           features: built without
  *   then-exit N          this status after the work
  */
 #ifndef CS_TESTS_FAKE_SCRIPT_H
