@@ -21,6 +21,7 @@
 
 /* What a kill and the removal behind it may take; the end of the session removes what holds out. */
 #define KILL_NS (2 * CS_NSEC_PER_SEC)
+#define REMOVE_NS (50 * CS_NSEC_PER_MSEC)
 #define SPLIT_NS (2 * CS_NSEC_PER_SEC)
 
 /* One exec, as long as its connection is there. */
@@ -62,21 +63,24 @@ static void group_of(const struct held *held, char *ret, size_t size)
 static void end_group(const struct held *held)
 {
 	struct job *job = held->job;
-	struct cs_err err = CS_ERR_INIT;
-	struct cs_cgroup *group = NULL;
+	int64_t deadline = cs_clock_deadline_ns(KILL_NS);
 	char path[sizeof(job->places.cgroup) + sizeof(held->name) + 1];
 	int r;
 
 	if (!job->cgroup)
 		return; /* the session's own is removed already, with all below it */
 	group_of(held, path, sizeof(path));
-	if (cs_cgroup_remove(&job->host, path, 0, NULL) == 0)
-		return;
-	if (cs_cgroup_open(&job->host, path, &group, &err) == 0) {
-		cs_cgroup_kill(group, cs_clock_deadline_ns(KILL_NS));
+	/* an engine that was at its exec dies with its caisson, but may have put somebody in after a look */
+	while ((r = cs_cgroup_remove(&job->host, path, 0, NULL)) == -EBUSY && cs_clock_left_ns(deadline) > 0) {
+		struct cs_err err = CS_ERR_INIT;
+		struct cs_cgroup *group;
+
+		if (cs_cgroup_open(&job->host, path, &group, &err) < 0)
+			continue;
+		cs_cgroup_kill(group, deadline);
 		cs_cgroup_free(group);
+		r = cs_cgroup_remove(&job->host, path, cs_clock_deadline_ns(REMOVE_NS), NULL);
 	}
-	r = cs_cgroup_remove(&job->host, path, cs_clock_deadline_ns(KILL_NS), NULL);
 	if (r < 0)
 		cs_log_warn("cgroup %s of an exec: %s", path, strerror(-r));
 }

@@ -9,6 +9,7 @@
 #include "shim/base/log.h"
 #include "shim/engine/engine_call.h"
 #include "shim/engine/trace_tree.h"
+#include "shim/task/exec_look.h"
 #include "shim/task/job_int.h"
 
 #define END_NS (10 * CS_NSEC_PER_SEC)
@@ -16,7 +17,6 @@
 #define ROUND_NS (10 * CS_NSEC_PER_MSEC)
 #define IDLE_ROUNDS 3
 #define LIVE_MAX 256
-#define PS_MAX 4096
 
 void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, const char *escape)
 {
@@ -101,34 +101,7 @@ static size_t kill_known(const struct cs_exec_tree *tree, struct job *job)
 
 /* --- what ps knows ---------------------------------------------------------------------------- */
 
-struct look {
-	struct seen {
-		uint32_t pid, parent;
-		bool ours;
-	} v[PS_MAX];
-	size_t n;
-};
-
-static int read_look(const char *text, size_t len, struct look *look, struct cs_err *err)
-{
-	cs_autojson struct cs_json *list = NULL;
-	const struct cs_json *row;
-
-	look->n = 0;
-	if (cs_json_parse(text, len, "ps", &list, err) < 0)
-		return -1;
-	cs_json_each(row, list) {
-		uint64_t pid, parent;
-
-		if (look->n == PS_MAX || cs_json_get_u64(cs_json_member(row, "pid"), &pid) < 0 ||
-		    cs_json_get_u64(cs_json_member(row, "ppid"), &parent) < 0 || pid > UINT32_MAX || parent > UINT32_MAX)
-			return cs_fail(err, CS_ENGINE, 0, "ps: not what is wanted");
-		look->v[look->n++] = (struct seen){ .pid = (uint32_t)pid, .parent = (uint32_t)parent };
-	}
-	return 0;
-}
-
-static int take_look(struct job *job, struct look *look, struct cs_err *err)
+static int take_look(struct job *job, struct cs_exec_look *look, struct cs_err *err)
 {
 	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_PS, .args = &args,
@@ -138,58 +111,15 @@ static int take_look(struct job *job, struct look *look, struct cs_err *err)
 	int r = cs_engine_call(job->loop, &call, &result, err);
 
 	if (r == 0)
-		r = read_look(result.output.data ? result.output.data : "", result.output.len, look, err);
+		r = cs_exec_look_read(result.output.data ? result.output.data : "", result.output.len, look, err);
 	cs_engine_result_release(&result);
 	return r;
 }
 
-/* The root, what packets say is of it, and what has such a parent. */
-static size_t mark_ours(const struct cs_exec_tree *tree, const struct job *job, struct look *look)
-{
-	const struct cs_trace_tree *known = cs_trace_processes(job->trace);
-	size_t n = 0, before;
-
-	for (size_t i = 0; i < look->n; i++) {
-		struct seen *seen = &look->v[i];
-
-		seen->ours = seen->pid == tree->root || cs_trace_tree_is_of(known, seen->pid, tree->root) == 1;
-		n += seen->ours;
-	}
-	do {
-		before = n;
-		for (size_t i = 0; i < look->n; i++)
-			for (size_t j = 0; j < look->n && !look->v[i].ours; j++)
-				if (look->v[j].ours && look->v[j].pid == look->v[i].parent) {
-					look->v[i].ours = true;
-					n++;
-				}
-	} while (n > before);
-	return n;
-}
-
-static bool same(const struct look *a, const struct look *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (a->v[i].pid != b->v[i].pid)
-			return false;
-	return true;
-}
-
-/* An orphan of whom nobody knows whose it was. */
-static void name_stragglers(const struct job *job, const struct look *look, struct cs_strv *ret)
-{
-	const struct cs_trace_tree *known = cs_trace_processes(job->trace);
-
-	for (size_t i = 0; i < look->n; i++)
-		if (look->v[i].parent == 1 && cs_trace_tree_is_of(known, look->v[i].pid, 1) < 0)
-			cs_strv_addf(ret, "process %u inside may be of this exec: the engine's reports were lost", look->v[i].pid);
-}
-
 static void end_by_looks(const struct cs_exec_tree *tree, struct job *job, int64_t deadline_ns, struct cs_strv *ret_stragglers)
 {
-	cs_autofree struct look *looks = calloc(2, sizeof(*looks));
+	cs_autofree struct cs_exec_look *looks = calloc(2, sizeof(*looks));
+	const struct cs_trace_tree *known = cs_trace_processes(job->trace);
 	struct cs_err err = CS_ERR_INIT;
 	bool agreed = false;
 	size_t at = 0;
@@ -197,14 +127,14 @@ static void end_by_looks(const struct cs_exec_tree *tree, struct job *job, int64
 	if (looks)
 		looks[1].n = SIZE_MAX; /* agrees with nothing */
 	for (; looks && !agreed && !job->interrupted && cs_clock_left_ns(deadline_ns) > 0; at = 1 - at) {
-		struct look *look = &looks[at];
+		struct cs_exec_look *look = &looks[at];
 
 		if (take_look(job, look, &err) < 0)
 			break;
-		if (mark_ours(tree, job, look) == 0) {
-			agreed = same(look, &looks[1 - at]);
+		if (cs_exec_look_mark(look, known, tree->root) == 0) {
+			agreed = cs_exec_look_same(look, &looks[1 - at]);
 			if (agreed)
-				name_stragglers(job, look, ret_stragglers);
+				cs_exec_look_stragglers(look, known, ret_stragglers);
 			continue;
 		}
 		for (size_t i = 0; i < look->n && !job->interrupted; i++)

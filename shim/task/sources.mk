@@ -13,6 +13,7 @@ libcs_task_a_SOURCES = \
 	shim/task/ctl_client.c \
 	shim/task/exec.c shim/task/exec.h shim/task/exec_int.h \
 	shim/task/exec_end.c \
+	shim/task/exec_look.c shim/task/exec_look.h \
 	shim/task/exec_process.c shim/task/exec_process.h \
 	shim/task/exec_session.c shim/task/exec_session.h \
 	shim/task/exec_setup.c \

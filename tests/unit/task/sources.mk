@@ -7,6 +7,7 @@ tests_unit_task_run_SOURCES = $(UNIT_COMMON) tests/unit/task/run.c \
 	tests/unit/task/test_cache.c \
 	tests/unit/task/test_config.c \
 	tests/unit/task/test_ctl.c \
+	tests/unit/task/test_exec_look.c \
 	tests/unit/task/test_exec_process.c \
 	tests/unit/task/test_exit.c \
 	tests/unit/task/test_level.c \
