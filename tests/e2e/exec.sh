@@ -221,6 +221,28 @@ caller_gone() {
     is "$rc $(field reason) $(echo "$out" | tr '\n' ' ')" "124 wall-limit up asked " "$e: --stop-timeout gives it a chance"
 }
 
+# SIGSTOP to caisson stops neither its wall limit nor the session's end
+caller_stopped() {
+    spawn "$CAISSON" exec --timeout 1s --engine-timeout 1s "$s" -- sh -c 'echo up; sleep 783'
+    caller=$pid
+    wait_until 10 grep -q up "$T/spawn.out"
+    kill -STOP "$caller"
+    check "$e: caisson stopped: the wall limit holds all the same" wait_until 8 is_gone 'sleep 783'
+    kill -CONT "$caller" 2>/dev/null
+    wait "$caller" 2>/dev/null
+    check "$e: … and the session is healthy" alive
+    "$CAISSON" exec "$s" -- sh -c 'echo up; sleep 784' >"$T/up" 2>/dev/null &
+    caller=$!
+    wait_until 10 grep -q up "$T/up"
+    kill -STOP "$caller"
+    t0=$(now_ms)
+    finish
+    is $? 143 "$e: the session ends though the caisson of an exec is stopped"
+    between "$(($(now_ms) - t0))" 0 "$(scaled 3000)" "$e: … in time"
+    kill -CONT "$caller" 2>/dev/null
+    wait "$caller" 2>/dev/null
+}
+
 at_once() {
     i=0 pids=
     while [ $i -lt 8 ]; do
@@ -272,6 +294,8 @@ for e in $(engines); do
         at_once
     fi
     session_ends
+    begin
+    caller_stopped
     compare before "$e: nothing is left behind"
 done
 done_testing
