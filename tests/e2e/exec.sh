@@ -38,6 +38,12 @@ x() {
 
 # how many processes inside have TEXT in their command line; a zombie has none
 inside() { "$CAISSON" exec "$s" -- sh -c 'cat /proc/[0-9]*/cmdline' 2>/dev/null | tr '\000' ' ' | grep -aoF "$1" | wc -l; }
+# seen from outside: no process is just TEXT
+no_process() {
+    for _p in /proc/[0-9]*/cmdline; do
+        if [ "$(tr '\000' ' ' <"$_p" 2>/dev/null)" = "$1 " ]; then return 1; fi
+    done
+}
 is_gone() { [ "$(inside "$1")" = 0 ]; }
 zombies() { "$CAISSON" exec "$s" -- sh -c 'cat /proc/[0-9]*/stat' 2>/dev/null | grep -c ') Z '; }
 
@@ -243,6 +249,31 @@ caller_stopped() {
     wait "$caller" 2>/dev/null
 }
 
+# an engine that leaves the process where it pleases, and exits with 0
+astray() {
+    cat >"$T/astray" <<EOF
+#!/bin/sh
+for arg; do
+    shift
+    if [ "\${skip-}" = 1 ]; then skip=0 && continue; fi
+    if [ "\$arg" = --cgroup ]; then skip=1 && continue; fi
+    set -- "\$@" "\$arg"
+done
+exec $(engine_path "$e") "\$@"
+EOF
+    chmod +x "$T/astray"
+    echo "{\"runtimes\":{\"astray\":{\"path\":\"$T/astray\",\"engine\":\"$e\"}}}" >"$T/astray.json"
+    s=x-astray-$e-$$
+    spawn "$CAISSON" run --config "$T/astray.json" --runtime astray --id "$s" --timeout 0 -- python3 -c "print('up', flush=True); $init"
+    session=$pid
+    wait_until 20 grep -q up "$T/spawn.out"
+    x -- sh -c 'echo leaked; sleep 785'
+    is "$rc $(field reason) $(field error.kind)|$out" "125 start-failed limit|" "$e: a process outside its group: killed, and not a byte of it"
+    like "$err" "caisson: *not in the cgroup*" "$e: … is said"
+    check "$e: … none is left" no_process 'sleep 785'
+    finish
+}
+
 at_once() {
     i=0 pids=
     while [ $i -lt 8 ]; do
@@ -296,6 +327,7 @@ for e in $(engines); do
     session_ends
     begin
     caller_stopped
+    if [ "$e" != runsc ]; then astray; fi
     compare before "$e: nothing is left behind"
 done
 done_testing
