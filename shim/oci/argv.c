@@ -109,6 +109,10 @@ static char *absolute(const char *path)
 	if (path[0] == '/' || path[0] == '\0' || strcmp(path, "-") == 0 || strchr(path, ':'))
 		return strdup(path);
 	cwd = getcwd(NULL, 0);
+	if (strcmp(path, ".") == 0)
+		return cs_take_ptr(&cwd);
+	while (path[0] == '.' && path[1] == '/')
+		path += 1 + strspn(path + 1, "/");
 	return cwd && asprintf(&whole, "%s/%s", cwd, path) >= 0 ? whole : NULL;
 }
 
@@ -382,26 +386,26 @@ static int add_given(const struct cs_oci_given *given, struct cs_strv *ret)
 	return cs_strv_addf(ret, "--%s=%s", row->name, given->value);
 }
 
-static int add_list(const struct cs_oci_given *list, size_t n, cs_oci_skip_fn *skip, void *arg, struct cs_strv *ret)
+static int add_list(const struct cs_oci_given *list, size_t n, cs_oci_skip_fn *skip, const void *arg, struct cs_strv *ret)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct cs_oci_flag *row = list[i].row;
 
-		if (row && ((row->traits & CS_OCI_OURS) || (skip && skip(row->name, row, arg))))
+		if ((row && (row->traits & CS_OCI_OURS)) || (skip && skip(&list[i], arg)))
 			continue;
 		r = add_given(&list[i], ret);
 	}
 	return r;
 }
 
-int cs_oci_add_globals(const struct cs_oci_call *call, cs_oci_skip_fn *skip, void *arg, struct cs_strv *ret)
+int cs_oci_add_globals(const struct cs_oci_call *call, cs_oci_skip_fn *skip, const void *arg, struct cs_strv *ret)
 {
 	return add_list(call->globals, call->n_globals, skip, arg, ret);
 }
 
-int cs_oci_add_verb(const struct cs_oci_call *call, cs_oci_skip_fn *skip, void *arg, struct cs_strv *ret)
+int cs_oci_add_verb(const struct cs_oci_call *call, cs_oci_skip_fn *skip, const void *arg, struct cs_strv *ret)
 {
 	bool dash = false;
 	int r = call->verb_word ? cs_strv_add(ret, call->verb_word) : 0;

@@ -106,14 +106,14 @@ const char *cs_oci_id(const struct cs_oci_call *call);
 /*
  * Appends the flags in the common spelling: --name=value, a switch that is on
  * as --name, one that is off not at all, what is in no table as it was written.
- * Ours are left out; `skip` (may be NULL) takes the name of a flag and says
- * whether to leave it out too. 0 or -ENOMEM.
+ * Ours are left out; `skip` (may be NULL) says whether to leave another one out too.
+ * 0 or -ENOMEM.
  */
-typedef bool cs_oci_skip_fn(const char *name, const struct cs_oci_flag *row, void *arg);
-int cs_oci_add_globals(const struct cs_oci_call *call, cs_oci_skip_fn *skip, void *arg, struct cs_strv *ret);
+typedef bool cs_oci_skip_fn(const struct cs_oci_given *given, const void *arg);
+int cs_oci_add_globals(const struct cs_oci_call *call, cs_oci_skip_fn *skip, const void *arg, struct cs_strv *ret);
 
 /* Verb, flags, operands. */
-int cs_oci_add_verb(const struct cs_oci_call *call, cs_oci_skip_fn *skip, void *arg, struct cs_strv *ret);
+int cs_oci_add_verb(const struct cs_oci_call *call, cs_oci_skip_fn *skip, const void *arg, struct cs_strv *ret);
 
 /* --- the tables -------------------------------------------------------------- */
 

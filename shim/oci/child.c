@@ -125,6 +125,20 @@ static int start(struct watch *watch, const sigset_t *mask, struct cs_err *err)
 	return cs_spawn(&spawn, &watch->process, err);
 }
 
+int cs_oci_wait_for(const struct cs_pidref *process, int *ret_status, struct cs_err *err)
+{
+	static const struct cs_oci_child endless = { .timeout_ns = CS_NEVER };
+	struct watch watch = { .child = &endless, .process = *process, .loop = cs_loop_new() };
+	int r = watch.loop ? watch_child(&watch, err) : cs_fail(err, CS_IO, errno, "event loop");
+
+	cs_signals_free(watch.signals);
+	cs_loop_free(watch.loop);
+	if (r < 0)
+		return -1;
+	r = cs_pidref_reap(process, ret_status);
+	return r < 0 ? cs_fail(err, CS_IO, -r, "process %d", (int)process->pid) : 0;
+}
+
 int cs_oci_child_run(const struct cs_oci_child *child, int *ret_status, struct cs_err *err)
 {
 	struct watch watch = { .child = child, .process = CS_PIDREF_INIT };

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "shim/base/err.h"
+#include "shim/sys/pidref.h"
 
 struct cs_oci_child {
 	char *const *argv;   /* argv[0] absolute */
@@ -26,6 +27,9 @@ struct cs_oci_child {
  * a status that is not 0, nothing of its own group is left.
  */
 int cs_oci_child_run(const struct cs_oci_child *child, int *ret_status, struct cs_err *err);
+
+/* Waits for a process that became our child, as the foreground does for it: signals go on to it. *ret_status as above. */
+int cs_oci_wait_for(const struct cs_pidref *process, int *ret_status, struct cs_err *err);
 
 /*
  * When somebody with a single thread started us (dockerd puts a shell between

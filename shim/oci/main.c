@@ -10,7 +10,7 @@
 int main(int argc, char *argv[])
 {
 	const struct cs_log_config log = { .program = "caisson-runtime", .level = CS_LOG_ERROR, .fd = -1 };
-	struct cs_oci_face face = { 0 };
+	struct cs_oci_face face = CS_OCI_FACE_INIT;
 	struct cs_err err = CS_ERR_INIT;
 	int code;
 

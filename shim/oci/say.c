@@ -54,6 +54,13 @@ static void write_log(const struct cs_oci_call *call, const char *message)
 		return;
 }
 
+void cs_oci_say_words(const char *words, size_t len)
+{
+	/* null stdio of a shim is open for reading only: nobody listens there */
+	while (write(STDERR_FILENO, words, len) < 0 && errno == EINTR)
+		;
+}
+
 void cs_oci_say(const struct cs_oci_call *call, const char *message)
 {
 	cs_auto(buf) line = CS_BUF_INIT(LINE_MAX_BYTES);
@@ -64,9 +71,8 @@ void cs_oci_say(const struct cs_oci_call *call, const char *message)
 		cs_buf_addf(&line, "%s\n", message);
 	else
 		add_line(&line, is_json(call), message);
-	/* null stdio of a shim is open for reading only: nobody listens there */
-	while (!line.failed && write(STDERR_FILENO, line.data, line.len) < 0 && errno == EINTR)
-		;
+	if (!line.failed)
+		cs_oci_say_words(line.data, line.len);
 }
 
 off_t cs_oci_log_end(const struct cs_oci_call *call)

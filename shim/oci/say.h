@@ -7,10 +7,15 @@
 #ifndef CS_OCI_SAY_H
 #define CS_OCI_SAY_H
 
+#include <sys/types.h>
+
 #include "shim/oci/argv.h"
 
 /* Both. The message goes out as it is. */
 void cs_oci_say(const struct cs_oci_call *call, const char *message);
+
+/* On stderr alone, in one write, what somebody else has said. */
+void cs_oci_say_words(const char *words, size_t len);
 
 /* Where the log of this call ends now; 0 without one. To tell later whether the engine added to it. */
 off_t cs_oci_log_end(const struct cs_oci_call *call);

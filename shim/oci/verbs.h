@@ -3,11 +3,32 @@
 #define CS_OCI_VERBS_H
 
 #include "shim/oci/face.h"
+#include "shim/sys/pidref.h"
 
 /* Returns 0 with the code to exit with, or -1 with an error that is still to be told. May not return at all. */
 typedef int cs_oci_verb_fn(struct cs_oci_face *face, int *ret_code, struct cs_err *err);
 
 cs_oci_verb_fn cs_oci_verb_run;  /* the row of the call */
 cs_oci_verb_fn cs_oci_verb_pass; /* hands over, and no more */
+cs_oci_verb_fn cs_oci_verb_create, cs_oci_verb_start, cs_oci_verb_delete, cs_oci_verb_exec, cs_oci_verb_update;
+cs_oci_verb_fn cs_oci_verb_state, cs_oci_verb_list, cs_oci_verb_events;
+
+/* --- for create and exec ------------------------------------------------------- */
+
+/* Engines that choke on a hybrid host's v2 cgroups do not see them from here on. */
+int cs_oci_prepare_mounts(const struct cs_oci_face *face, struct cs_err *err);
+
+/*
+ * A text that engines read by a path: in memory, so that nothing of it can be
+ * left behind. The path leads through our own /proc, as long as *ret_fd (the caller's) is open.
+ */
+#define CS_OCI_MEMORY_PATH 64
+int cs_oci_memory_file(const struct cs_json *json, char path[static CS_OCI_MEMORY_PATH], int *ret_fd, struct cs_err *err);
+
+/* The pid that an engine wrote to the file of --pid-file, held. CS_ENGINE when there is none. */
+int cs_oci_hold_process(const char *pid_file, struct cs_pidref *ret, struct cs_err *err);
+
+/* Owner on the host of what a process.json's user writes: through linux.uidMappings where there is a user namespace. */
+void cs_oci_owner(const struct cs_json *config, const struct cs_json *process, uid_t *ret_uid, gid_t *ret_gid);
 
 #endif

@@ -206,7 +206,8 @@ static int find_parent(const char *point, char *ret, size_t size)
 	return best > 0 ? 0 : -ENOENT;
 }
 
-static int move_aside(const char *point, const char *aside, struct cs_err *err)
+/* So that what happens to `point` happens to nobody else's. */
+static int make_parent_private(const char *point, struct cs_err *err)
 {
 	char parent[PATH_MAX];
 	int r = find_parent(point, parent, sizeof(parent));
@@ -215,6 +216,13 @@ static int move_aside(const char *point, const char *aside, struct cs_err *err)
 		return fail_errno(err, -r, "find the mount that holds", point);
 	if (mount(NULL, parent, NULL, MS_PRIVATE, NULL) < 0)
 		return fail_errno(err, errno, "make private", parent);
+	return 0;
+}
+
+static int move_aside(const char *point, const char *aside, struct cs_err *err)
+{
+	if (make_parent_private(point, err) < 0)
+		return -1;
 	/* to detach it would wait for an RCU grace period, up to several ms */
 	if (mount(point, aside, NULL, MS_MOVE, NULL) < 0)
 		return fail_errno(err, errno, "move aside", point);
@@ -239,5 +247,22 @@ int cs_mount_hide_unified(struct cs_cgroup_host *host, const char *aside, struct
 	}
 	host->n = kept;
 	host->layout = CS_CGROUP_V1;
+	return 0;
+}
+
+int cs_mount_leave_unified(const struct cs_cgroup_host *host, struct cs_err *err)
+{
+	if (host->layout != CS_CGROUP_HYBRID)
+		return 0;
+	if (unshare(CLONE_NEWNS) < 0)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "a mount namespace");
+	for (size_t i = 0; i < host->n; i++) {
+		if (!host->mounts[i].v2)
+			continue;
+		if (make_parent_private(host->mounts[i].point, err) < 0)
+			return -1;
+		if (umount2(host->mounts[i].point, MNT_DETACH) < 0)
+			return fail_errno(err, errno, "detach", host->mounts[i].point);
+	}
 	return 0;
 }

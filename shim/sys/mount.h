@@ -77,4 +77,12 @@ int cs_mount_detach_all(const char *path, struct cs_err *err);
  */
 int cs_mount_hide_unified(struct cs_cgroup_host *host, const char *aside, struct cs_err *err);
 
+/*
+ * The same for a process that is to become an engine: a mount namespace of
+ * its own in which nothing else differs, propagation neither (a volume of a
+ * container may be shared with the host). Detaches the v2 mount, which waits
+ * for an RCU grace period, some ms. Other layouts: nothing to do, 0.
+ */
+int cs_mount_leave_unified(const struct cs_cgroup_host *host, struct cs_err *err);
+
 #endif

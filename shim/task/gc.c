@@ -9,6 +9,7 @@
 
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
+#include "shim/task/foreign.h"
 
 /* How long one dead run may take to be cleaned up before the next has its turn. */
 #define ONE_RUN_NS (2 * CS_NSEC_PER_SEC)
@@ -80,6 +81,9 @@ int cs_gc(const char *state_dir, int64_t budget_ns, struct cs_gc_counts *ret,
 
 	if (walk(state_dir, gc.deadline_ns, collect, &gc, err) < 0)
 		return -1;
+	/* their engines have to be asked: not when somebody waits for a start */
+	if (budget_ns == CS_NEVER)
+		gc.counts.removed += cs_foreign_gc(state_dir, gc.deadline_ns, leftovers);
 	/* a gc that was killed may have left the shared parts only */
 	if (gc.counts.live == 0 && (gc.counts.removed > 0 || budget_ns == CS_NEVER)) {
 		struct cs_record shared = CS_RECORD_INIT;

@@ -74,6 +74,7 @@ int cs_record_note(struct cs_record *record, const char *key, const char *value)
 
 enum cs_undo_kind {
 	CS_UNDO_CGROUP, /* kill what is in the group of that path, remove it in every hierarchy */
+	CS_UNDO_CONTAINER, /* a container of somebody else's (foreign.h): the engine's delete --force, and the directory of that path */
 	CS_UNDO_KINDS
 };
 

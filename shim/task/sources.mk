@@ -19,6 +19,7 @@ libcs_task_a_SOURCES = \
 	shim/task/exec_setup.c \
 	shim/task/exec_tree.c shim/task/exec_tree.h \
 	shim/task/exit.c shim/task/exit.h \
+	shim/task/foreign.c shim/task/foreign.h shim/task/foreign_cgroup.c \
 	shim/task/gc.c \
 	shim/task/guardian.c shim/task/guardian.h \
 	shim/task/job.c shim/task/job.h shim/task/job_int.h \

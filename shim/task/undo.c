@@ -16,6 +16,7 @@
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
 #include "shim/task/ctl.h"
+#include "shim/task/foreign.h"
 
 /* 0 when it is undone; else the reason is in `why`. */
 typedef int undo_fn(const struct cs_cgroup_host *host, const char *argument, int64_t deadline_ns,
@@ -61,11 +62,18 @@ static int undo_cgroup(const struct cs_cgroup_host *host, const char *path, int6
 	return -1;
 }
 
+static int undo_container(const struct cs_cgroup_host *host CS_UNUSED, const char *path, int64_t deadline_ns,
+			  char *why, size_t why_size)
+{
+	return cs__foreign_undo(path, deadline_ns, why, why_size);
+}
+
 static const struct {
 	const char *word;
 	undo_fn *undo;
 } kinds[] = {
 	[CS_UNDO_CGROUP] = { "cgroup", undo_cgroup },
+	[CS_UNDO_CONTAINER] = { "container", undo_container },
 };
 _Static_assert(CS_ARRAY_LEN(kinds) == CS_UNDO_KINDS, "a function for every kind");
 

@@ -1,0 +1,278 @@
+/*
+ * create and restore: the caller's config.json with the policy laid over it in
+ * a bundle of our own, an attendant beside the container, the engine's verb as
+ * a child; and everything undone when that fails.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "oci-spec/json_edit.h"
+#include "oci-spec/spec.h"
+#include "shim/base/clock.h"
+#include "shim/base/fd.h"
+#include "shim/engine/engine_call.h"
+#include "shim/oci/child.h"
+#include "shim/oci/say.h"
+#include "shim/oci/verbs.h"
+#include "shim/sys/reaper.h"
+#include "shim/task/attendant.h"
+
+/* What the removal of a container that came to nothing may take. */
+#define UNDO_NS (10 * CS_NSEC_PER_SEC)
+
+struct making {
+	struct cs_oci_face *face;
+	char *bundle;            /* the caller's, resolved */
+	struct cs_json *config;
+	struct cs_attendant attendant;
+	struct cs_attendant_stdio stdio;
+	struct cs_foreign *foreign;
+	bool begun;              /* something is there to undo */
+	bool created;            /* the engine said so */
+	off_t log_from;
+	int code;                /* the engine's */
+	struct cs_buf words;     /* what it said that nobody heard */
+};
+
+/* --- the caller's bundle ---------------------------------------------------------- */
+
+static int find_bundle(struct making *making, struct cs_err *err)
+{
+	const char *given = cs_oci_flag(&making->face->call, "bundle");
+
+	/* as engines do: they go there and ask where they are */
+	making->bundle = realpath(given ? given : ".", NULL);
+	if (!making->bundle)
+		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "bundle '%s'", given ? given : ".");
+	return 0;
+}
+
+static int read_config(struct making *making, struct cs_err *err)
+{
+	const char *name = cs_oci_flag(&making->face->call, "config");
+	cs_autofree char *path = NULL;
+	int n = name && name[0] == '/' ? asprintf(&path, "%s", name)
+				       : asprintf(&path, "%s/%s", making->bundle, name ? name : "config.json");
+
+	if (n < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "config.json");
+	return cs_json_read_file(AT_FDCWD, path, &making->config, err);
+}
+
+static int make_absolute(struct cs_json *config, const char *path, const char *bundle, struct cs_err *err)
+{
+	const char *text = cs_json_string(cs_json_get(config, path));
+	cs_autofree char *whole = NULL;
+
+	if (!text || text[0] == '/' || text[0] == '\0')
+		return 0;
+	if (asprintf(&whole, "%s/%s", bundle, text) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "%s", path);
+	return cs_json_set_string(config, path, whole, err);
+}
+
+/* Paths that count from the bundle, since it runs from another one (runtime-spec config.md, "Root", "Mounts"). */
+static int resolve_paths(struct making *making, struct cs_err *err)
+{
+	const struct cs_json *mount, *mounts = cs_json_member(making->config, "mounts");
+	size_t i = 0;
+
+	if (make_absolute(making->config, "root.path", making->bundle, err) < 0)
+		return -1;
+	cs_json_each(mount, mounts) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "mounts.%zu.source", i++);
+		if (cs_spec_mount_is_bind(mount) && make_absolute(making->config, path, making->bundle, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int tighten(struct making *making, struct cs_err *err)
+{
+	struct cs_oci_face *face = making->face;
+	struct cs_tighten_plan plan = { .tree = &face->tree, .engine = face->engine.kind };
+
+	if (resolve_paths(making, err) < 0 || cs_tighten_annotations(&face->tree, making->config, err) < 0)
+		return -1;
+	return cs_tighten_config(&plan, making->config, NULL, err);
+}
+
+/* --- what it stands on --------------------------------------------------------------- */
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int begin(struct making *making, struct cs_err *err)
+{
+	struct cs_oci_face *face = making->face;
+	struct cs_foreign_facts facts = {
+		.root = copy(face->root),
+		.id = copy(cs_oci_id(&face->call)),
+		.engine = copy(face->engine.path),
+		.kind = copy(face->engine.kind->name),
+		.bundle = copy(making->bundle),
+		.policy = copy(cs_oci_global(&face->call, "policy")),
+		.config = copy(cs_oci_global(&face->call, "config")),
+		.cgroup = cs_foreign_cgroup_of(making->config, cs_oci_face_systemd(face)),
+	};
+
+	if (!facts.root || !facts.id || !facts.engine || !facts.kind || !facts.bundle ||
+	    cs_oci_face_lasting_args(face, &facts.args) < 0) {
+		cs_foreign_facts_release(&facts);
+		return cs_fail(err, CS_LIMIT, ENOMEM, "facts");
+	}
+	if (cs_foreign_begin(face->tree.values.state_dir, &facts, making->foreign, err) < 0)
+		return -1;
+	making->begun = true;
+	return cs_foreign_write_bundle(making->foreign, making->config, err);
+}
+
+static int set_up_attendant(struct making *making, struct cs_err *err)
+{
+	struct cs_oci_face *face = making->face;
+	const struct cs_json *process = cs_json_member(making->config, "process");
+	struct cs_attendant_plan plan = {
+		.id = making->foreign->facts.id,
+		.engine_root = making->foreign->facts.root,
+		.engine_name = face->engine.kind->name,
+		.engine_version = face->engine.version,
+		.state_dir = face->tree.values.state_dir,
+		.dir_fd = making->foreign->dir_fd,
+		.dir_path = making->foreign->path,
+		.cgroup_path = making->foreign->facts.cgroup,
+		.stdout_fd = STDOUT_FILENO,
+		.stderr_fd = STDERR_FILENO,
+		.console_socket = cs_oci_flag(&face->call, "console-socket"),
+	};
+
+	if (cs_json_get_bool(cs_json_member(process, "terminal"), &plan.terminal) < 0)
+		plan.terminal = false;
+	if (plan.terminal && !plan.console_socket)
+		return cs_fail(err, CS_INVALID, 0, "cannot allocate tty if runc will detach without setting console socket");
+	if (!plan.terminal && plan.console_socket)
+		return cs_fail(err, CS_INVALID, 0, "cannot use console socket if runc will not detach or allocate tty");
+	cs_oci_owner(making->config, process, &plan.uid, &plan.gid);
+	cs_attendant_bounds_of(&face->tree, &plan.bounds);
+	return cs_attendant_setup(&making->attendant, &plan, &making->stdio, err);
+}
+
+/* The flags of the call that lead elsewhere now. */
+static int redirect(struct making *making, struct cs_err *err)
+{
+	struct cs_oci_call *call = &making->face->call;
+	char pid_file[CS_FOREIGN_PATH_MAX + 8];
+
+	snprintf(pid_file, sizeof(pid_file), "%s/pid", making->foreign->path);
+	if (cs_oci_set_flag(call, "bundle", making->foreign->bundle) < 0 ||
+	    (call->verb == CS_OCI_CREATE && cs_oci_set_flag(call, "config", NULL) < 0) ||
+	    (making->stdio.console[0] && cs_oci_set_flag(call, "console-socket", making->stdio.console) < 0) ||
+	    (!cs_oci_flag(call, "pid-file") && cs_oci_set_flag(call, "pid-file", pid_file) < 0))
+		return cs_fail(err, CS_LIMIT, ENOMEM, "arguments");
+	return 0;
+}
+
+/* --- the engine ------------------------------------------------------------------------ */
+
+static int call_engine(struct making *making, struct cs_err *err)
+{
+	struct cs_attendant_stdio *s = &making->stdio;
+	const int stdio[] = {
+		STDIN_FILENO,
+		s->out_fd >= 0 ? s->out_fd : STDOUT_FILENO,
+		s->err_fd >= 0 ? s->err_fd : STDERR_FILENO,
+	};
+	struct cs_oci_run run = {
+		.stdio = stdio,
+		.own_group = true,
+		.timeout_ns = cs_engine_timeout_ns(CS_VERB_CREATE, making->face->tree.values.engine_timeout_ns),
+	};
+
+	if (cs_oci_prepare_mounts(making->face, err) < 0 || redirect(making, err) < 0 ||
+	    cs_oci_face_run(making->face, &run, &making->code, err) < 0)
+		return -1;
+	cs_close_fd(&s->out_fd);
+	cs_close_fd(&s->err_fd);
+	return making->code == 0 ? 0 : 1;
+}
+
+/* It is the caller's child once we have gone. */
+static int hand_over(struct making *making, struct cs_err *err)
+{
+	struct cs_pidref init = CS_PIDREF_INIT;
+	int r = cs_oci_hold_process(cs_oci_flag(&making->face->call, "pid-file"), &init, err);
+
+	if (r == 0)
+		r = cs_attendant_arm(&making->attendant, &init, NULL, &making->words, err);
+	cs_pidref_release(&init);
+	if (r == 0)
+		cs_foreign_commit(making->foreign);
+	return r;
+}
+
+/* 0, 1: the engine refused, -1. */
+static int make(struct making *making, struct cs_err *err)
+{
+	int r;
+
+	if (find_bundle(making, err) < 0 || read_config(making, err) < 0 || tighten(making, err) < 0 ||
+	    begin(making, err) < 0 || set_up_attendant(making, err) < 0)
+		return -1;
+	r = cs_reaper_become();
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "subreaper");
+	r = call_engine(making, err);
+	return r == 0 ? hand_over(making, err) : r;
+}
+
+static void undo(struct making *making)
+{
+	cs_auto(strv) leftovers = CS_STRV_INIT;
+
+	cs_attendant_dismiss(&making->attendant, &making->words);
+	if (making->begun)
+		cs_foreign_abort(making->foreign, cs_clock_deadline_ns(UNDO_NS), &leftovers);
+}
+
+static void release(struct making *making)
+{
+	cs_close_fd(&making->stdio.out_fd);
+	cs_close_fd(&making->stdio.err_fd);
+	cs_buf_release(&making->words);
+	cs_json_free(making->config);
+	free(making->bundle);
+}
+
+int cs_oci_verb_create(struct cs_oci_face *face, int *ret_code, struct cs_err *err)
+{
+	struct making making = {
+		.face = face,
+		.attendant = CS_ATTENDANT_INIT,
+		.stdio = { .out_fd = -1, .err_fd = -1 },
+		.foreign = &face->foreign,
+		.log_from = cs_oci_log_end(&face->call),
+		.words = CS_BUF_INIT(16 * 1024),
+	};
+	int r;
+
+	if (face->passive)
+		return cs_oci_prepare_mounts(face, err) < 0 ? -1 : cs_oci_verb_pass(face, ret_code, err);
+	cs_oci_die_with_caller();
+	r = cs_attendant_fork(&making.attendant, err);
+	if (r == 0)
+		r = make(&making, err);
+	if (r != 0)
+		undo(&making);
+	if (r > 0)
+		cs_oci_face_complete(face, making.log_from, making.code, &making.words);
+	*ret_code = making.code;
+	release(&making);
+	return r < 0 ? -1 : 0;
+}
