@@ -7,6 +7,10 @@
 #include "shim/base/clock.h"
 #include "shim/base/parse.h"
 
+/* Help is for terminals of this width. */
+#define HELP_COLUMNS 80
+#define HELP_INDENT 31
+
 static void *place(const struct cs_opt_set *set, const struct cs_opt *row)
 {
 	return (char *)set->target + row->offset;
@@ -124,11 +128,31 @@ static int choice_find(const char *choices, const char *value)
 	}
 }
 
-static int put_list(struct cs_strv *list, const char *value)
+/* Is each part between commas among "a|b|c"? */
+static bool are_choices(const char *choices, const char *value)
 {
-	if (value[0] == '=') {
+	for (const char *p = value;; p++) {
+		size_t len = strcspn(p, ",");
+		char part[64];
+
+		if (snprintf(part, sizeof(part), "%.*s", (int)CS_MIN(len, sizeof(part)), p) >= (int)sizeof(part) ||
+		    choice_find(choices, part) < 0)
+			return false;
+		p += len;
+		if (*p == '\0')
+			return true;
+	}
+}
+
+static int put_list(const struct cs_opt *row, struct cs_strv *list, const char *value)
+{
+	bool emptied = value[0] == '=';
+
+	value += emptied;
+	if (row->choices && !(emptied && value[0] == '\0') && !are_choices(row->choices, value))
+		return -EINVAL;
+	if (emptied) {
 		cs_strv_release(list);
-		value++;
 		if (value[0] == '\0')
 			return 0;
 	}
@@ -179,7 +203,7 @@ static int convert(const struct cs_opt *row, void *target, const char *value)
 	case CS_OPT_TEXT:
 		return put_text(target, value);
 	case CS_OPT_LIST:
-		return put_list(target, value);
+		return put_list(row, target, value);
 	case CS_OPT_SIGNAL:
 		return cs_parse_signal(value, target);
 	case CS_OPT_CHOICE:
@@ -231,6 +255,8 @@ static const char *wanted(const struct cs_opt *row)
 		return "a signal such as TERM or 15";
 	case CS_OPT_CHOICE:
 		return row->choices;
+	case CS_OPT_LIST:
+		return row->choices ? row->choices : "text";
 	default:
 		return "text";
 	}
@@ -306,7 +332,7 @@ int cs_opt_put(const struct cs_opt_set *set, const struct cs_opt *row, const cha
 		return fail_range(row, what, value, err);
 	if (r < 0)
 		return cs_fail(err, CS_INVALID, 0, "%s: '%.64s' is not %s%s", what, value,
-			       row->type == CS_OPT_CHOICE ? "one of " : "", wanted(row));
+			       row->choices ? "one of " : "", wanted(row));
 	if (set->origins)
 		set->origins[row - set->rows] = (unsigned char)origin;
 	if (set->layers) {
@@ -339,6 +365,7 @@ int cs_opt_tighten(const struct cs_opt_set *set, const struct cs_opt *row, const
 {
 	unsigned char *origin_at = set->origins ? &set->origins[row - set->rows] : NULL;
 	unsigned char old_origin = origin_at ? *origin_at : 0;
+	uint32_t *layers_at = set->layers ? &set->layers[row - set->rows] : NULL, old_layers = layers_at ? *layers_at : 0;
 	union {
 		uint64_t number;
 		int64_t ns;
@@ -364,6 +391,8 @@ int cs_opt_tighten(const struct cs_opt_set *set, const struct cs_opt *row, const
 		memcpy(place(set, row), &old, size);
 		if (origin_at)
 			*origin_at = old_origin;
+		if (layers_at)
+			*layers_at = old_layers;
 	}
 	return 0;
 }
@@ -567,17 +596,66 @@ static void spelling(const struct cs_opt *row, struct cs_buf *out)
 		cs_buf_addf(out, row->absent ? "[=%s]" : " %s", row->arg);
 }
 
+/* Text in lines of at most HELP_COLUMNS, all but the first one indented. */
+static void wrapped(const char *text, size_t column, struct cs_buf *out)
+{
+	size_t indent = column;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (column > indent && column + 1 + len > HELP_COLUMNS) {
+			cs_buf_addf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			cs_buf_addc(out, ' ');
+			column++;
+		}
+		cs_buf_add(out, text, len);
+		column += len;
+		text += len + strspn(text + len, " ");
+	}
+	cs_buf_addc(out, '\n');
+}
+
+/* "(64m)" behind the help of a row that has a value to begin with. */
+static void add_value(const struct cs_opt_set *set, const struct cs_opt *row, struct cs_buf *out)
+{
+	cs_auto(buf) value = CS_BUF_INIT(1024);
+
+	if (!set->target || row->type == CS_OPT_SWITCH || cs_opt_value_text(set, row, &value) < 0 || value.len == 0 ||
+	    strcmp(value.data, "unlimited") == 0 || strcmp(value.data, "0") == 0)
+		return;
+	cs_buf_addf(out, " (%s)", value.data);
+}
+
 int cs_opt_help(const struct cs_opt_set *set, struct cs_buf *out)
 {
+	const char *group = NULL, *shown = NULL;
+
 	for (size_t i = 0; i < set->n; i++) {
 		const struct cs_opt *row = &set->rows[i];
-		cs_auto(buf) left = CS_BUF_INIT(128);
+		cs_auto(buf) left = CS_BUF_INIT(128), text = CS_BUF_INIT(4096);
 
+		group = row->group ? row->group : group;
 		if (row->hidden || !cs_opt_in_scope(set, row, CS_ORIGIN_FLAG))
 			continue;
+		if (group != shown)
+			cs_buf_addf(out, "\n%s:\n", group);
+		shown = group;
+		cs_buf_adds(&left, row->letter ? "  " : "      ");
 		spelling(row, &left);
-		cs_buf_addf(out, "  %s%-*s %s\n", row->letter ? "" : "    ", row->letter ? 30 : 26,
-			    left.data ? left.data : "", row->help);
+		cs_buf_adds(&text, row->help);
+		add_value(set, row, &text);
+		if (left.failed || text.failed)
+			return -ENOSPC;
+		cs_buf_addf(out, "%-*s", HELP_INDENT - 1, left.data);
+		/* what is too long for its column has a line of its own */
+		if (left.len >= HELP_INDENT)
+			cs_buf_addf(out, "\n%*s", HELP_INDENT, "");
+		else
+			cs_buf_addc(out, ' ');
+		wrapped(text.data, HELP_INDENT, out);
 	}
 	return out->failed ? -ENOSPC : 0;
 }
@@ -599,12 +677,18 @@ static void roff(const char *text, struct cs_buf *out)
 
 int cs_opt_man(const struct cs_opt_set *set, struct cs_buf *out)
 {
+	const char *group = NULL, *shown = NULL;
+
 	for (size_t i = 0; i < set->n; i++) {
 		const struct cs_opt *row = &set->rows[i];
 		cs_auto(buf) left = CS_BUF_INIT(128);
 
+		group = row->group ? row->group : group;
 		if (row->hidden || !cs_opt_in_scope(set, row, CS_ORIGIN_FLAG))
 			continue;
+		if (group != shown)
+			cs_buf_addf(out, ".SS %s\n", group);
+		shown = group;
 		spelling(row, &left);
 		cs_buf_adds(out, ".TP\n.B ");
 		roff(left.data ? left.data : "", out);

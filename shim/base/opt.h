@@ -64,8 +64,10 @@ struct cs_opt {
 	const char *key;     /* configuration key, camelCase; NULL: not in files */
 	const char *arg;     /* placeholder in help; NULL for switches */
 	const char *help;    /* one line, lower case, no full stop */
+	const char *group;   /* heading in help and manual, of this row and those that follow it; NULL: as the one before */
+	const char *no_key;  /* of a setting without a key: why it has none */
 	const char *man;     /* further sentences for the manual, or NULL */
-	const char *choices; /* CHOICE: "kill|discard" */
+	const char *choices; /* CHOICE: "kill|discard"; LIST: what each element, or each part of it between commas, must be; or NULL */
 	const char *absent;  /* value when the flag stands without one; then only --name=VALUE gives one */
 	uint64_t min, max;   /* of numbers, sizes, durations; max 0 means none */
 	enum cs_opt_lift lift; /* words for "no limit" */
@@ -141,7 +143,10 @@ const char *cs_opt_origin_word(enum cs_opt_origin origin);
 /* The value as text that cs_opt_put reads back; a list as its elements joined by ", ". */
 int cs_opt_value_text(const struct cs_opt_set *set, const struct cs_opt *row, struct cs_buf *out);
 
-/* Lines "  -m, --memory SIZE   memory of the whole run". */
+/*
+ * Lines "  -m, --memory SIZE   memory of the whole run (256m)", wrapped, below
+ * the headings of their groups. Values only where the set has a target.
+ */
 int cs_opt_help(const struct cs_opt_set *set, struct cs_buf *out);
 
 /* The same as .TP paragraphs of man(7). */

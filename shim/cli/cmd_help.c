@@ -2,32 +2,33 @@
 #include <string.h>
 
 #include "shim/cli/cmd.h"
+#include "shim/engine/engine.h"
+#include "shim/task/policy.h"
 #include "shim/task/settings.h"
 
 #define TEXT_MAX (256 * 1024)
 
 struct help {
 	bool man;
-	bool own;
 	bool keys;
+	bool table;
 };
 
-/* The hidden forms are what the build makes the manual pages from. */
+/* The hidden forms are what the build makes manual pages and completions from. */
 static const struct cs_opt rows[] = {
 	{ "man", 0, CS_OPT_SWITCH, offsetof(struct help, man), .help = "flags as man(7) paragraphs", .hidden = true },
-	{ "own", 0, CS_OPT_SWITCH, offsetof(struct help, own), .help = "without the settings", .hidden = true },
 	{ "keys", 0, CS_OPT_SWITCH, offsetof(struct help, keys), .help = "keys as man(7) paragraphs", .hidden = true },
+	{ "table", 0, CS_OPT_SWITCH, offsetof(struct help, table), .help = "commands and flags as lines of fields", .hidden = true },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
-static void man_of(const struct cs_cmd *cmd, bool own_only, struct cs_buf *out)
+static void man_of(const struct cs_cmd *cmd, struct cs_buf *out)
 {
 	struct cs_opt_set sets[CS_CMD_SETS];
 	size_t n = cs_cmd_sets(cmd, sets);
 
 	for (size_t i = 0; i < n; i++)
-		if (!own_only || sets[i].rows != cs_settings_rows)
-			cs_opt_man(&sets[i], out);
+		cs_opt_man(&sets[i], out);
 }
 
 static void roff_dashes(const char *text, struct cs_buf *out)
@@ -67,6 +68,56 @@ static void keys_man(struct cs_buf *out)
 	}
 }
 
+/* --- the table ------------------------------------------------------------------- */
+
+static const char *or_dash(const char *text)
+{
+	return text && text[0] ? text : "-";
+}
+
+/* Words that a flag takes and that no row lists. */
+static void words_table(struct cs_buf *out)
+{
+	const char *name;
+
+	cs_buf_adds(out, "words\truntime");
+	for (size_t i = 0; cs_engine_kind_at(i); i++)
+		cs_buf_addf(out, "\t%s", cs_engine_kind_at(i)->name);
+	cs_buf_adds(out, "\nwords\tpolicy");
+	for (size_t i = 0; (name = cs_policy_builtin_at(i)); i++)
+		cs_buf_addf(out, "\t%s", name);
+	cs_buf_addc(out, '\n');
+}
+
+/*
+ * Fields between tabs, "-" for none:
+ *   cmd    NAME SUMMARY USAGE OPERAND
+ *   flag   COMMAND NAME LETTER PLACEHOLDER CHOICES OPTIONAL HELP
+ *   words  FLAG WORD…
+ */
+static void table(struct cs_buf *out)
+{
+	const struct cs_cmd *cmd;
+
+	for (size_t i = 0; (cmd = cs_cmd_at(i)); i++) {
+		struct cs_opt_set sets[CS_CMD_SETS];
+		size_t n = cs_cmd_sets(cmd, sets);
+
+		cs_buf_addf(out, "cmd\t%s\t%s\t%s\t%s\n", cmd->name, cmd->summary, or_dash(cmd->usage), or_dash(cmd->operand));
+		for (size_t j = 0; j < n; j++)
+			for (size_t k = 0; k < sets[j].n; k++) {
+				const struct cs_opt *row = &sets[j].rows[k];
+				const char letter[] = { row->letter, '\0' };
+
+				if (row->hidden || !cs_opt_in_scope(&sets[j], row, CS_ORIGIN_FLAG))
+					continue;
+				cs_buf_addf(out, "flag\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cmd->name, row->name, or_dash(letter),
+					    or_dash(row->arg), or_dash(row->choices), row->absent ? "optional" : "-", row->help);
+			}
+	}
+	words_table(out);
+}
+
 static int run_help(struct cs_cmd_call *call, struct cs_err *err)
 {
 	const struct help *help = call->own;
@@ -78,10 +129,12 @@ static int run_help(struct cs_cmd_call *call, struct cs_err *err)
 		if (!cmd)
 			return cs_cmd_fail_unknown(call->argv[0], err);
 	}
-	if (help->keys)
+	if (help->table)
+		table(&text);
+	else if (help->keys)
 		keys_man(&text);
 	else if (help->man && cmd)
-		man_of(cmd, help->own, &text);
+		man_of(cmd, &text);
 	else
 		cs_cmd_help(cmd, &text);
 	return cs_cmd_print(&text, err);

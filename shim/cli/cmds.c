@@ -6,6 +6,7 @@
 
 #include "shim/base/fd.h"
 #include "shim/base/parse.h"
+#include "shim/task/policy.h"
 #include "shim/task/settings.h"
 
 static const struct cs_cmd *const cmds[] = {
@@ -55,21 +56,36 @@ static void overview(struct cs_buf *out)
 			 "'caisson run -- sh -c \"id; exit 7\"'.\n");
 }
 
-void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out)
+/* The flags of a command; settings with what they are when nobody says a word. */
+static void flags(const struct cs_cmd *cmd, struct cs_buf *out)
 {
 	struct cs_opt_set sets[CS_CMD_SETS];
-	size_t n;
+	struct cs_settings_tree tree;
+	struct cs_err err = CS_ERR_INIT;
+	size_t n = cs_cmd_sets(cmd, sets);
+	bool known = cs_settings_init(&tree, &err) == 0;
 
+	if (known && cs_policy_apply_builtin("strict", &tree, &err) == 0)
+		cs_settings_resolve(&tree);
+	for (size_t i = 0; i < n; i++) {
+		if (known && sets[i].rows == cs_settings_rows)
+			sets[i].target = &tree.values;
+		cs_opt_help(&sets[i], out);
+	}
+	if (known)
+		cs_settings_release(&tree);
+}
+
+void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out)
+{
 	if (!cmd) {
 		overview(out);
 		return;
 	}
-	cs_buf_addf(out, "Usage: caisson %s %s\n\n%c%s.\n", cmd->name, cmd->usage,
+	cs_buf_addf(out, "Usage: caisson %s%s%s\n\n%c%s.\n\nFlags:\n", cmd->name, cmd->usage[0] ? " " : "", cmd->usage,
 		    cmd->summary[0] & ~0x20, cmd->summary + 1);
-	cs_buf_adds(out, "\nFlags:\n");
-	n = cs_cmd_sets(cmd, sets);
-	for (size_t i = 0; i < n; i++)
-		cs_opt_help(&sets[i], out);
+	flags(cmd, out);
+	cs_buf_addf(out, "\nMore: man caisson-%s\n", cmd->name);
 }
 
 bool cs_cmd_wants_help(int argc, char *const argv[])

@@ -30,11 +30,11 @@ size_t cs_cmd_sets(const struct cs_cmd *cmd, struct cs_opt_set ret[CS_CMD_SETS])
 
 	if (cmd->rows)
 		ret[n++] = own_set(cmd);
+	ret[n++] = (struct cs_opt_set){ .rows = common_rows, .n = CS_ARRAY_LEN(common_rows) };
 	if (cmd->settings)
 		ret[n++] = (struct cs_opt_set){
 			.rows = cs_settings_rows, .n = cs_settings_n_rows, .scope = cmd->settings,
 		};
-	ret[n++] = (struct cs_opt_set){ .rows = common_rows, .n = CS_ARRAY_LEN(common_rows) };
 	return n;
 }
 

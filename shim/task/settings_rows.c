@@ -87,28 +87,6 @@ static int check_network(const char *value, struct cs_err *err)
 	return 0;
 }
 
-/* Names that --best-effort takes, as cs_verify knows them. */
-static int check_best_effort(const char *value, struct cs_err *err)
-{
-	static const char *const names[] = { "all", "memory", "swap", "pids", "cpu", "cpuset",
-					     "rlimits", "seccomp" };
-
-	for (const char *p = value; *p;) {
-		size_t len = strcspn(p, ",");
-		bool known = false;
-
-		for (size_t i = 0; i < CS_ARRAY_LEN(names); i++)
-			known = known || (strlen(names[i]) == len && strncmp(names[i], p, len) == 0);
-		if (!known)
-			return cs_fail(err, CS_INVALID, 0,
-				       "'%.*s' is none of all, memory, swap, pids, cpu, cpuset, rlimits, "
-				       "seccomp",
-				       (int)CS_MIN(len, (size_t)64), p);
-		p += len + (p[len] == ',');
-	}
-	return 0;
-}
-
 static int check_confine(const char *value, struct cs_err *err)
 {
 	return cs_confine_parse(value, NULL, err);
@@ -116,7 +94,7 @@ static int check_confine(const char *value, struct cs_err *err)
 
 const struct cs_opt cs_settings_rows[] = {
 	{ "runtime", 0, CS_OPT_TEXT, AT(runtime), CHECK_TOO, .key = "runtime", .arg = "NAME|PATH",
-	  .help = "OCI engine: runc, crun, runsc, youki, kata-runtime, one from the configuration, or a path",
+	  .group = "Engine", .help = "OCI engine: runc, crun, runsc, youki, kata-runtime, one from the configuration, or a path",
 	  .man = "Without it the first of crun and runc in PATH." },
 	{ "runtime-arg", 0, CS_OPT_LIST, AT(runtime_args), CHECK_TOO, .key = "runtimeArgs", .arg = "ARG",
 	  .help = "argument for the engine, before its verb" },
@@ -126,7 +104,7 @@ const struct cs_opt cs_settings_rows[] = {
 	  .help = "let systemd make the cgroup" },
 
 	{ "rootfs", 0, CS_OPT_TEXT, AT(rootfs), .key = "rootfs", .arg = "host|DIR",
-	  .help = "root file system, read-only: this host's /usr, or a directory",
+	  .group = "Files", .help = "root file system, read-only: this host's /usr, or a directory",
 	  .man = "Refused as a directory is what is refused as a volume, and lifted alike." },
 	{ "writable-root", 0, CS_OPT_SIZE, AT(writable_root_bytes), .key = "writableRoot", .arg = "SIZE",
 	  .min = 65536,
@@ -145,7 +123,7 @@ const struct cs_opt cs_settings_rows[] = {
 	  .help = "size of /dev/shm" },
 
 	{ "env", 'e', CS_OPT_LIST, AT(env), EXEC_FLAG, .key = "env", .arg = "NAME[=VALUE]", .check = check_env,
-	  .help = "environment variable; NAME alone passes the caller's on" },
+	  .group = "Process", .help = "environment variable; NAME alone passes the caller's on" },
 	{ "env-file", 0, CS_OPT_LIST, AT(env_files), EXEC_FLAG, .key = "envFiles", .arg = "FILE",
 	  .help = "file of NAME=VALUE lines" },
 	{ "workdir", 'w', CS_OPT_TEXT, AT(workdir), EXEC_FLAG, .key = "workdir", .arg = "DIR",
@@ -162,7 +140,7 @@ const struct cs_opt cs_settings_rows[] = {
 		 "program; the end of a stdin that is no terminal is typed as Ctrl-D. Without -i nothing is typed." },
 
 	{ "memory", 'm', CS_OPT_SIZE, AT(memory_bytes), EXEC_FLAG_DAEMON_TOO, .key = "memory", .arg = "SIZE",
-	  .lift = CS_LIFT_ZERO, .min = 4096, LESS, .help = "memory of the whole run" },
+	  .lift = CS_LIFT_ZERO, .min = 4096, LESS, .group = "Limits", .help = "memory of the whole run" },
 	{ "memory-swap", 0, CS_OPT_SIZE, AT(memory_swap_bytes), EXEC_FLAG_DAEMON_TOO, .key = "memorySwap", .arg = "SIZE",
 	  .lift = CS_LIFT_WORD, LESS, .help = "memory and swap together; by default the same as --memory: no swap" },
 	{ "oom-group", 0, CS_OPT_SWITCH, AT(oom_group), DAEMON_TOO, .key = "oomGroup",
@@ -182,12 +160,12 @@ const struct cs_opt cs_settings_rows[] = {
 	{ "idle-timeout", 0, CS_OPT_DURATION, AT(idle_timeout_ns), EXEC_DAEMON_TOO, .key = "idleTimeout", .arg = "TIME",
 	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS, LESS, .help = "time without a byte of output" },
 	{ "best-effort", 0, CS_OPT_LIST, AT(best_effort), EXEC_TOO, .key = "bestEffort", .arg = "LIST",
-	  .absent = "all", .check = check_best_effort,
+	  .absent = "all", .choices = "all|memory|swap|pids|cpu|cpuset|rlimits|seccomp",
 	  .help = "go on when these limits cannot be had: all, memory, swap, pids, cpu, cpuset, rlimits, seccomp",
 	  .man = "An engine that cannot go on without one of them refuses all the same." },
 
 	{ "cap-add", 0, CS_OPT_LIST, AT(cap_add), DAEMON_TOO, .key = "capAdd", .arg = "NAME",
-	  .help = "capability for the program" },
+	  .group = "Rights", .help = "capability for the program" },
 	{ "seccomp", 0, CS_OPT_TEXT, AT(seccomp), DAEMON_TOO, .key = "seccomp", .arg = "default|none|FILE",
 	  .help = "system call filter" },
 	{ "seccomp-allow", 0, CS_OPT_LIST, AT(seccomp_allow), DAEMON_TOO, .key = "seccompAllow", .arg = "NAME",
@@ -198,7 +176,7 @@ const struct cs_opt cs_settings_rows[] = {
 	  .help = "a user namespace: root inside is nobody outside" },
 
 	{ "stop-signal", 0, CS_OPT_SIGNAL, AT(stop_signal), EXEC_DAEMON_TOO, .key = "stopSignal", .arg = "SIGNAL",
-	  .help = "what a run gets first when --stop-timeout gives it a chance" },
+	  .group = "End", .help = "what a run gets first when --stop-timeout gives it a chance" },
 	{ "stop-timeout", 0, CS_OPT_DURATION, AT(stop_timeout_ns), EXEC_DAEMON_TOO, .key = "stopTimeout", .arg = "TIME", .max = TIME_MAX_NS,
 	  LESS, .help = "time between the stop signal and SIGKILL when a limit ends the run" },
 	{ "die-with-parent", 0, CS_OPT_SWITCH, AT(die_with_parent), EXEC_TOO, .key = "dieWithParent",
@@ -216,7 +194,7 @@ const struct cs_opt cs_settings_rows[] = {
 	  .man = "keep: it goes on under its time limits, and its output is lost." },
 
 	{ "output-limit", 0, CS_OPT_SIZE, AT(output_limit_bytes), EXEC_DAEMON_TOO, .key = "outputLimit", .arg = "SIZE",
-	  .lift = CS_LIFT_WORD, LESS, .help = "bytes delivered of stdout and of stderr, each" },
+	  .lift = CS_LIFT_WORD, LESS, .group = "Output", .help = "bytes delivered of stdout and of stderr, each" },
 	{ "stdout-limit", 0, CS_OPT_SIZE, AT(stdout_limit_bytes), EXEC_DAEMON_TOO, .key = "stdoutLimit", .arg = "SIZE",
 	  .lift = CS_LIFT_WORD, LESS, .help = "the same for stdout alone" },
 	{ "stderr-limit", 0, CS_OPT_SIZE, AT(stderr_limit_bytes), EXEC_DAEMON_TOO, .key = "stderrLimit", .arg = "SIZE",
@@ -246,7 +224,7 @@ const struct cs_opt cs_settings_rows[] = {
 
 	{ "bound", 0, CS_OPT_CHOICE, AT(bound), DAEMON_ONLY, .key = "bound", .arg = "always|unbounded",
 	  .choices = "always|unbounded", LESS,
-	  .help = "what a limit does to a container's own: the smaller counts, or only a missing one is filled in" },
+	  .group = "Containers of a daemon", .help = "what a limit does to a container's own: the smaller counts, or only a missing one is filled in" },
 	{ "confine", 0, CS_OPT_LIST, AT(confine), DAEMON_ONLY, .key = "confine", .arg = "LIST",
 	  .check = check_confine, .tighter = CS_TIGHTER_MORE,
 	  .help = "rights that a daemon's container loses where the policy does not give them: capabilities, privileges, "
@@ -262,16 +240,19 @@ const struct cs_opt cs_settings_rows[] = {
 	  .help = "what output is counted as: what it takes in a log of JSON lines, or its bytes" },
 
 	{ "id", 0, CS_OPT_TEXT, AT(id), .arg = "ID", .check = check_id,
+	  .group = "General", .no_key = "it names one run",
 	  .help = "name of the run; else a random one" },
 	{ "policy", 0, CS_OPT_TEXT, AT(policy), EXEC_CHECK_TOO, .key = "policy", .arg = "NAME",
 	  .help = "set of values to begin with: strict, default, none, or one from the configuration" },
 	{ "config", 0, CS_OPT_TEXT, AT(config), ALL, .arg = "FILE",
-	  .help = "configuration file in place of /etc/caisson/config.json" },
+	  .no_key = "it says which file is read",
+	  .help = "configuration file" },
 	{ "state-dir", 0, CS_OPT_TEXT, AT(state_dir), ALL, .key = "stateDir", .arg = "DIR",
 	  .check = check_state_dir, .help = "where live runs are on record" },
 	{ "cache-dir", 0, CS_OPT_TEXT, AT(cache_dir), EXEC_CHECK_TOO, .key = "cacheDir", .arg = "DIR",
 	  .check = check_absolute, .help = "where what engines say of themselves is kept" },
 	{ "print-effective", 0, CS_OPT_SWITCH, AT(print_effective), EXEC_TOO,
+	  .no_key = "it is a question, not a value",
 	  .help = "print every setting and where it comes from, and do nothing" },
 	{ "quiet", 'q', CS_OPT_SWITCH, AT(quiet), EXEC_DAEMON_TOO, .key = "quiet",
 	  .help = "say nothing but errors" },

@@ -1,32 +1,59 @@
 #!/bin/sh
-# Every option that a built caisson's help names is in caisson(1).
-#   man.sh ROOT [CAISSON]         the page is built beside caisson; exit status 77: one of them is not built
+# Walks the tables of a built caisson: each subcommand has a page, each flag of it a paragraph there, each setting a
+# key in caisson.json(5), and each flag stands in the completion of each shell.
+#   man.sh ROOT [CAISSON]         what is built lies beside caisson; exit status 77: something is not built
 set -eu
 caisson=${2:-}
-page=${caisson%/*}/contrib/man/caisson.1
 if [ -z "$caisson" ] || [ ! -x "$caisson" ]; then
     echo "no built caisson"
     exit 77
 fi
-if [ ! -f "$page" ]; then
-    echo "no $page"
-    exit 77
-fi
+contrib=$(dirname "$caisson")/contrib
+for f in man/caisson.1 man/caisson.json.5 completion/caisson.bash completion/caisson.zsh completion/caisson.fish; do
+    if [ ! -f "$contrib/$f" ]; then
+        echo "no $contrib/$f"
+        exit 77
+    fi
+done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-options() { grep -oE '(^|[^a-zA-Z0-9-])--[a-z][a-z0-9-]+' | sed 's/^[^-]*//' | sort -u; }
-commands=$("$caisson" help 2>/dev/null | sed -n 's/^  *\([a-z][a-z-]*\)  .*/\1/p')
-for c in $commands; do "$caisson" help "$c" 2>/dev/null || :; done >"$work/help"
-# what the help's texts mention counts too, so take only lines that begin with an option
-grep -E '^ *(-[A-Za-z0-9], *)?--' "$work/help" | sed 's/^ *\(-[A-Za-z0-9], *\)\{0,1\}\(--[a-z0-9-]*\).*/\2/' | sort -u >"$work/table"
-sed 's/\\-/-/g; s/\\f.//g' "$page" | options >"$work/man"
-if [ ! -s "$work/table" ]; then
-    echo "caisson's help names no option"
-    exit 77
-fi
-missing=$(comm -23 "$work/table" "$work/man")
-if [ -n "$missing" ]; then
-    echo "$page does not name:" $missing
+tab=$(printf '\t')
+"$caisson" help --table >"$work/table"
+: >"$work/missing"
+
+# lacks FILE WHAT: unless a line of FILE is it, as an extended regular expression
+lacks() { grep -qE -e "$2" "$1" || echo "${1##*/} lacks $3" >>"$work/missing"; }
+
+while IFS=$tab read -r kind command flag letter rest; do
+    case $kind in
+    cmd)
+        page=$contrib/man/caisson-$command.1
+        if [ ! -f "$page" ]; then echo "no page ${page##*/}" >>"$work/missing" && continue; fi
+        lacks "$contrib/man/caisson.1" "^\\.BR caisson.-$command \\(1\\)\$" "the command $command"
+        for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'SEE ALSO'; do lacks "$page" "^\\.SH $section\$" "$section"; done
+        ;;
+    flag)
+        roff=$(printf '%s' "$flag" | sed 's/-/\\\\-/g')
+        lacks "$contrib/man/caisson-$command.1" "^\\.B (\\\\-., )?\\\\-\\\\-$roff([ []|\$)" "--$flag"
+        lacks "$contrib/completion/caisson.bash" "^    $command\\) echo '(.* )?--${flag}[ ']" "--$flag of $command"
+        lacks "$contrib/completion/caisson.fish" "from $command' -l $flag " "--$flag of $command"
+        lacks "$contrib/completion/caisson.zsh" "[*{,']--$flag(=-?)?[}']" "--$flag of $command"
+        if [ "$letter" != - ]; then
+            lacks "$contrib/completion/caisson.bash" "^    $command\\) echo '(.* )?-${letter}[ ']" "-$letter of $command"
+        fi
+        ;;
+    esac
+done <"$work/table"
+"$caisson" help --keys | sed -n 's/^\.BR \([^ ]*\) .*/\1/p' >"$work/keys"
+while read -r key; do lacks "$contrib/man/caisson.json.5" "^\\.BR $key " "$key"; done <"$work/keys"
+
+if [ ! -s "$work/keys" ] || ! grep -q "^flag${tab}run${tab}memory" "$work/table"; then
+    echo "caisson tells no tables"
     exit 1
 fi
+if [ -s "$work/missing" ]; then
+    cat "$work/missing"
+    exit 1
+fi
+echo "$(grep -c '^cmd' "$work/table") commands, $(grep -c '^flag' "$work/table") flags, $(wc -l <"$work/keys") keys"

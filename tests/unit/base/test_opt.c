@@ -403,12 +403,65 @@ START_TEST(help_and_manual_show_every_row_but_hidden_ones)
 		ck_assert_msg(!strstr(help.data, flag) == rows[i].hidden, "%s", flag);
 		ck_assert_msg(!strstr(help.data, rows[i].help) == rows[i].hidden, "%s", flag);
 	}
-	ck_assert_ptr_nonnull(strstr(help.data, "  -m, --memory SIZE              memory of"));
-	ck_assert_ptr_nonnull(strstr(help.data, "      --pids-limit N             processes\n"));
+	ck_assert_ptr_nonnull(strstr(help.data, "  -m, --memory SIZE            memory of"));
+	ck_assert_ptr_nonnull(strstr(help.data, "      --pids-limit N           processes"));
 	ck_assert_ptr_nonnull(strstr(help.data, "-b, --best-effort[=LIST] "));
 	ck_assert_ptr_nonnull(strstr(man.data, ".TP\n.B \\-m, \\-\\-memory SIZE\n"));
 	ck_assert_ptr_nonnull(strstr(man.data, "\n\\&.A dot \\- and a dash.\n"));
 	ck_assert_ptr_nonnull(strstr(man.data, "Configuration key: pidsLimit.\n"));
+}
+END_TEST
+
+START_TEST(help_is_grouped_and_wrapped_and_tells_values)
+{
+	struct own {
+		uint64_t size, number;
+		bool on;
+	} own = { .size = 65536, .number = CS_OPT_UNLIMITED };
+	static const struct cs_opt table[] = {
+		{ "size", 's', CS_OPT_SIZE, offsetof(struct own, size), .arg = "SIZE", .group = "First",
+		  .help = "a text that is so long that it does not fit into the eighty columns of a terminal" },
+		{ "other", 0, CS_OPT_SWITCH, offsetof(struct own, on), .help = "of another command", .group = "Second", .scope = SECOND },
+		{ "number-with-a-long-name", 0, CS_OPT_U64, offsetof(struct own, number), .arg = "NUMBER", .help = "a number", .scope = FIRST,
+		  .lift = CS_LIFT_WORD },
+	};
+	const struct cs_opt_set set = { .rows = table, .n = CS_ARRAY_LEN(table), .target = &own, .scope = FIRST };
+	cs_auto(buf) help = CS_BUF_INIT(65536);
+
+	ck_assert_int_eq(cs_opt_help(&set, &help), 0);
+	ck_assert_str_eq(help.data, "\nFirst:\n"
+				    "  -s, --size SIZE              a text that is so long that it does not fit into\n"
+				    "                               the eighty columns of a terminal (64k)\n"
+				    "\nSecond:\n"
+				    "      --number-with-a-long-name NUMBER\n"
+				    "                               a number\n");
+}
+END_TEST
+
+START_TEST(elements_of_a_list_can_be_choices)
+{
+	struct own {
+		struct cs_strv words;
+	} own = { 0 };
+	static const struct cs_opt table[] = {
+		{ "word", 0, CS_OPT_LIST, offsetof(struct own, words), .arg = "LIST", .help = "words", .choices = "a|bb|ccc" },
+	};
+	const struct cs_opt_set set = { .rows = table, .n = 1, .target = &own };
+	static const char *const wrong[] = { "d", "a,b", "", "a,", ",a", "=b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(wrong); i++) {
+		struct cs_err err = CS_ERR_INIT;
+
+		ck_fails(cs_opt_put(&set, &table[0], "--word", wrong[i], CS_ORIGIN_FLAG, &err), err, "a|bb|ccc");
+		ck_assert_uint_eq(own.words.n, 0);
+	}
+	for (const char *const *right = (const char *const[]){ "bb", "a,ccc", "=a", NULL }; *right; right++) {
+		struct cs_err err = CS_ERR_INIT;
+
+		ck_ok(cs_opt_put(&set, &table[0], "--word", *right, CS_ORIGIN_FLAG, &err), err);
+	}
+	ck_assert_uint_eq(own.words.n, 1);
+	cs_opt_release(&set);
 }
 END_TEST
 
@@ -417,4 +470,5 @@ CS_UNIT_SUITE(opt, every_form_of_a_flag, parsing_stops_at_the_first_operand,
 	      wrong_flags_are_named_with_the_nearest, long_garbage_is_cut_in_errors, flags_beside_a_wrong_value_are_salvaged,
 	      limits_can_be_lifted_by_word, lists_append_and_can_be_emptied,
 	      later_origins_win_whatever_comes_first, values_read_back,
-	      rows_of_another_command, a_row_that_applies_goes_first, help_and_manual_show_every_row_but_hidden_ones)
+	      rows_of_another_command, a_row_that_applies_goes_first, help_and_manual_show_every_row_but_hidden_ones,
+	      help_is_grouped_and_wrapped_and_tells_values, elements_of_a_list_can_be_choices)

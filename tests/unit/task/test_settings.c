@@ -63,7 +63,9 @@ START_TEST(rows_have_what_help_and_manual_need)
 
 		ck_assert_ptr_nonnull(row->help);
 		ck_assert_int_eq(row->arg == NULL, row->type == CS_OPT_SWITCH);
-		ck_assert_int_eq(row->choices != NULL, row->type == CS_OPT_CHOICE);
+		ck_assert_int_eq(row->choices != NULL || row->type == CS_OPT_LIST, row->type == CS_OPT_CHOICE || row->type == CS_OPT_LIST);
+		/* each flag has a key and each key a flag; a row without one says why */
+		ck_assert_msg((row->key == NULL) != (row->no_key == NULL), "--%s", row->name);
 	}
 }
 END_TEST
