@@ -162,3 +162,20 @@ int cs_fd_cloexec_from(int lowest)
 	/* Linux < 5.11 has no CLOSE_RANGE_CLOEXEC, < 5.9 no close_range */
 	return cloexec_walk(lowest);
 }
+
+void cs_fd_close_except(int lowest, const int *keep, size_t n)
+{
+	int highest = lowest - 1;
+
+	for (size_t i = 0; i < n; i++)
+		highest = CS_MAX(highest, keep[i]);
+	for (int fd = lowest; fd <= highest; fd++) {
+		bool kept = false;
+
+		for (size_t i = 0; i < n; i++)
+			kept = kept || keep[i] == fd;
+		if (!kept)
+			close(fd);
+	}
+	closefrom(highest + 1);
+}

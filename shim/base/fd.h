@@ -43,4 +43,7 @@ void cs_fd_close_all_but(const int *keep, size_t n);
 /* FD_CLOEXEC on all from `lowest` up: close_range(2), or a walk of /proc/self/fd where that is missing. */
 int cs_fd_cloexec_from(int lowest) CS_MUST_CHECK;
 
+/* Closes all from `lowest` up but those n. For a process of our own that was forked (no list of them is read). */
+void cs_fd_close_except(int lowest, const int *keep, size_t n);
+
 #endif

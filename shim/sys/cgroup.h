@@ -182,6 +182,9 @@ int cs_cgroup_kill_start(const struct cs_cgroup *cgroup);
  */
 int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadline_ns);
 
+/* 1 when it is frozen whole, 0 when not, -EOPNOTSUPP, -errno. A kill freezes it for a moment on v1. */
+int cs_cgroup_is_frozen(const struct cs_cgroup *cgroup);
+
 /*
  * rmdir of it and of all groups below, in every hierarchy; EBUSY is tried
  * again until the deadline (some milliseconds after the last exit are normal).

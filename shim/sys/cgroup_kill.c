@@ -132,6 +132,13 @@ int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadli
 	}
 }
 
+int cs_cgroup_is_frozen(const struct cs_cgroup *cgroup)
+{
+	struct freezer freezer = find_freezer(cgroup);
+
+	return freezer.dir ? freezer_reached(&freezer, true) : -EOPNOTSUPP;
+}
+
 /* --- the sweep ---------------------------------------------------------- */
 
 /*

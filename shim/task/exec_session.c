@@ -143,6 +143,7 @@ static void let_go(void *state, void *arg CS_UNUSED)
 	struct held *held = state;
 
 	forget(held);
+	cs__job_use(held->job, -1);
 	if (!held->over) {
 		cs_log_info("exec %s: its caisson is gone: what is left of it is ended", held->name);
 		if (held->job->engine.kind->exec_cgroup)
@@ -191,6 +192,8 @@ static int refuse_begin(const struct job *job, const struct cs_ctl_peer *peer, s
 		return cs_fail(err, CS_STATE, 0, "the session '%s' is ending", job->result->id);
 	if (!job->started)
 		return cs_fail(err, CS_STATE, 0, "the session '%s' has not started yet", job->result->id);
+	if (job->paused)
+		return cs_fail(err, CS_STATE, 0, "the session '%s' is paused: 'caisson resume %s' first", job->result->id, job->result->id);
 	return 0;
 }
 
@@ -272,6 +275,7 @@ int cs__exec_begin(struct cs_ctl_peer *peer, const struct cs_json *request, stru
 	if (!held)
 		return -1;
 	cs_ctl_peer_hold(peer, held, let_go);
+	cs__job_use(job, 1);
 	dir_of(job, held->name, dir, sizeof(dir));
 	if (mkdir(dir, 0700) < 0)
 		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "'%s'", dir);

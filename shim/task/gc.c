@@ -10,6 +10,7 @@
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/task/foreign.h"
+#include "shim/task/session.h"
 
 /* How long one dead run may take to be cleaned up before the next has its turn. */
 #define ONE_RUN_NS (2 * CS_NSEC_PER_SEC)
@@ -84,6 +85,7 @@ int cs_gc(const char *state_dir, int64_t budget_ns, struct cs_gc_counts *ret,
 	/* their engines have to be asked: not when somebody waits for a start */
 	if (budget_ns == CS_NEVER)
 		gc.counts.removed += cs_foreign_gc(state_dir, gc.deadline_ns, leftovers);
+	gc.counts.removed += cs_session_collect(state_dir, gc.deadline_ns, leftovers);
 	/* a gc that was killed may have left the shared parts only */
 	if (gc.counts.live == 0 && (gc.counts.removed > 0 || budget_ns == CS_NEVER)) {
 		struct cs_record shared = CS_RECORD_INIT;
@@ -120,6 +122,16 @@ static int64_t number_of(const char *text, const char *key)
 	return cs__record_fact(text, key, value, sizeof(value)) && cs_parse_i64(value, &number) == 0 ? number : 0;
 }
 
+/* The container's group is the first that is written down. */
+static void read_cgroup(const char *text, struct cs_record_facts *facts)
+{
+	static const char step[] = "+cgroup ";
+	const char *at = strstr(text, step), *end = at ? strchr(at, '\n') : NULL;
+
+	if (end)
+		snprintf(facts->cgroup, sizeof(facts->cgroup), "%.*s", (int)(end - at) - (int)strlen(step), at + strlen(step));
+}
+
 struct listing {
 	cs_record_fn *fn;
 	void *arg;
@@ -145,6 +157,7 @@ static void list(const char *name, int runs_fd, enum cs_record_life life,
 	facts.started_ns = number_of(text, "started");
 	cs__record_fact(text, "engine", facts.engine, sizeof(facts.engine));
 	cs__record_fact(text, "command", facts.command, sizeof(facts.command));
+	read_cgroup(text, &facts);
 	listing->fn(&facts, listing->arg);
 }
 

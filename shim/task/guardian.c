@@ -129,22 +129,11 @@ static void watch_supervisor(struct watch *watch)
 static void let_go(const struct watch *watch)
 {
 	int keep[] = { watch->socket, watch->supervisor.fd, watch->record->runs_fd, watch->record->parent_fd };
-	int highest = 2;
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
 		dup2(null_fd, fd);
-	for (size_t i = 0; i < CS_ARRAY_LEN(keep); i++)
-		highest = CS_MAX(highest, keep[i]);
-	for (int fd = 3; fd <= highest; fd++) {
-		bool kept = false;
-
-		for (size_t i = 0; i < CS_ARRAY_LEN(keep); i++)
-			kept = kept || keep[i] == fd;
-		if (!kept)
-			close(fd);
-	}
-	closefrom(highest + 1);
+	cs_fd_close_except(3, keep, CS_ARRAY_LEN(keep));
 	if (chdir("/") < 0) {
 		/* the root is always there; staying where we are would only pin a directory */
 	}

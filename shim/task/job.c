@@ -104,6 +104,7 @@ void cs__job_release(struct job *job)
 	cs_close_fd(&job->namespace_fd);
 	cs_jobspec_release(&job->spec);
 	cs_engine_release(&job->engine);
+	cs_session_release(&job->session);
 	cs_record_release(&job->record);
 	cs_loop_free(job->loop);
 }

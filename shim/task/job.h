@@ -22,6 +22,13 @@ struct cs_job_plan {
 	const struct cs_settings *settings;
 	const struct cs_config *config;   /* where engines are defined */
 	const struct cs_strv *args;       /* the command */
+
+	/*
+	 * Of a detached run: called once when the program has started. -1: nobody is there any more who could learn of
+	 * it, and the run is cancelled. Not called when the run cannot be started.
+	 */
+	int (*on_started)(const char *id, void *arg);
+	void *arg;
 };
 
 /*
@@ -32,6 +39,9 @@ void cs_job_run(const struct cs_job_plan *plan, struct cs_result *result);
 
 /* The signals that cancel a run, unless they were ignored when we were started (cs_signals_open). */
 void cs_job_cancelling(sigset_t *ret);
+
+/* What `caisson stop` gives a program when nobody says another time. */
+#define CS_JOB_STOP_TIMEOUT_NS (10 * INT64_C(1000000000))
 
 /* Finds the engine that the settings name: by the configuration's "runtimes", by name, by path. */
 int cs_job_find_engine(const struct cs_settings *settings, const struct cs_config *config,

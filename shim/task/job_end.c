@@ -142,6 +142,11 @@ static void find_reason(struct job *job)
 	case KNOWN:
 		break;
 	}
+	if (r->end.signal > 0 && r->end.signal <= 64 && (job->signals_sent & UINT64_C(1) << (r->end.signal - 1))) {
+		r->reason = CS_REASON_STOPPED;
+		r->cause = r->end.signal;
+		return;
+	}
 	if (r->end.signal == SIGSYS)
 		r->reason = CS_REASON_SECCOMP;
 	else
@@ -212,9 +217,28 @@ static void finish_streams(struct job *job)
 	read_stream(job->streams, CS_STREAM_ERR, &r->stderr_stream, &r->warnings, capture);
 }
 
+/* What is kept of a detached run is its last word: everything else is removed before, and its record after. */
+static void end_session(struct job *job)
+{
+	struct cs_err err = CS_ERR_INIT;
+
+	cs_cgroup_free(cs_take_ptr(&job->cgroup));
+	cs_undo_replay_behind(&job->record, job->session_at, cs_clock_deadline_ns(UNDO_NS), &job->result->leftovers);
+	/* clients are answered meanwhile, and have nothing to end any more */
+	job->ended = true;
+	finish_streams(job);
+	if (!job->started || job->forget)
+		return;
+	if (cs_session_keep(&job->session, job->result, job->s->expire_ns, &err) < 0)
+		cs_log_error("%s", err.text);
+	/* the lock on it goes with the descriptor */
+	cs_session_release(&job->session);
+}
+
 void cs__job_end(struct job *job)
 {
 	struct cs_result *r = job->result;
+	bool detached = job->session.dir_fd >= 0;
 	int swept;
 
 	if (job->started && job->init_gone)
@@ -227,10 +251,13 @@ void cs__job_end(struct job *job)
 	cs__job_unwatch_container(job);
 	read_usage(job);
 	conclude(job);
+	if (detached)
+		end_session(job);
 	job->ways->undo(job);
 	swept = cs_reaper_sweep(NULL, 0);
 	if (swept > 0)
 		cs_log_debug("%d orphans of the engine reaped", swept);
 	job->ended = true;
-	finish_streams(job);
+	if (!detached)
+		finish_streams(job);
 }

@@ -21,6 +21,7 @@
 #include "shim/task/jobspec.h"
 #include "shim/task/limits.h"
 #include "shim/task/record.h"
+#include "shim/task/session.h"
 #include "shim/task/streams.h"
 #include "shim/task/terminal.h"
 
@@ -41,8 +42,10 @@ struct job_verdict {
 	bool decided;
 	enum cs_reason reason;
 	int cause;          /* see cs_exit_outward */
-	bool graceful;      /* the stop signal goes first */
+	bool graceful;      /* a signal goes first */
+	int signal;         /* that one */
 	bool stop_pending;  /* … and is still to be sent, outside of the loop: an engine may have to do it */
+	int64_t kill_at_ns; /* … and so long does it have */
 };
 
 struct job;
@@ -73,6 +76,8 @@ struct job {
 	int guardian_procs_fd, cell_procs_fd;
 	int namespace_fd; /* the host's mounts, from before ours: a guardian's successor goes back there */
 	struct cs_jobspec spec;
+	struct cs_session session;         /* of a detached run */
+	size_t session_at;                 /* its step in the record */
 	struct cs_sink *sinks[CS_STREAMS]; /* until the streams take them over */
 	struct cs_streams *streams;
 	struct cs_terminal *terminal; /* NULL without -t */
@@ -92,13 +97,17 @@ struct job {
 	int64_t start_ns;
 
 	struct job_verdict verdict;
+	bool paused;           /* frozen by cs__job_pause */
+	uint64_t signals_sent; /* by caisson kill, as a mask: bit n - 1 for signal n */
+	unsigned users;        /* clients at work with the session */
+	bool forget;           /* nothing of the session is kept */
 	bool ended;       /* all is removed: only readers are waited for */
 	bool interrupted; /* decided, or to be cancelled: engine calls end */
 	struct cs_signals *signals;
 	struct cs_pidref parent;
 	int oom_fd;
 	int64_t oom_look_ns; /* how long until the next look at the counter */
-	struct cs_source init_source, parent_source, guardian_source, oom_source, kill_timer, oom_timer;
+	struct cs_source init_source, parent_source, guardian_source, oom_source, kill_timer, oom_timer, expire_timer;
 };
 
 /* A start failure of that kind, from err; the first one stays. */
@@ -106,7 +115,7 @@ void cs__job_fail(struct job *job, enum cs_start_kind kind, const struct cs_err 
 
 /* job.c */
 extern const struct job_ways cs__job_run_ways;
-#define JOB_INIT { .record = CS_RECORD_INIT, .guardian = CS_GUARDIAN_INIT, .guardian_procs_fd = -1, .cell_procs_fd = -1, \
+#define JOB_INIT { .record = CS_RECORD_INIT, .session = CS_SESSION_INIT, .guardian = CS_GUARDIAN_INIT, .guardian_procs_fd = -1, .cell_procs_fd = -1, \
 		   .namespace_fd = -1, .init = CS_PIDREF_INIT, .parent = CS_PIDREF_INIT, .oom_fd = -1 }
 void cs__job_note_limits(const struct cs_settings *settings, struct cs_result *result); /* as they were asked for */
 void cs__job_live(struct job *job);    /* until its init has ended or a decision ended it */
@@ -137,12 +146,21 @@ int cs__job_watch_limits(struct job *job, const struct cs_limits_plan *plan, str
 void cs__job_unwatch_container(struct job *job); /* it has ended: the loop turns on for the streams alone */
 void cs__job_unwatch(struct job *job);
 void cs__job_decide(struct job *job, enum cs_reason reason, int cause);
+/* The same with a signal and a patience of the caller's own; a later call may shorten the patience of an earlier one. */
+void cs__job_decide_patiently(struct job *job, enum cs_reason reason, int cause, int signal, int64_t patience_ns);
 void cs__job_send_stop(struct job *job);
+/* A signal for the program's init, from outside the loop, which it may turn. */
+int cs__job_signal(struct job *job, int signal, struct cs_err *err);
+/* Freezes the container, or thaws it; blocks for a moment. */
+int cs__job_pause(struct job *job, bool paused, struct cs_err *err);
 void cs__job_on_streams(enum cs_streams_event event, void *arg);
 int cs__job_watch_guardian(struct job *job);
 
 /* job_ctl.c */
 int cs__job_serve(struct job *job, struct cs_err *err); /* once the record is made */
+int cs__job_watch_expiry(struct job *job);              /* from start on */
+/* Somebody begins (+1) or ends (-1) to use the session, or just does (0): it expires as long after the last of it. */
+void cs__job_use(struct job *job, int change);
 
 /* job_end.c */
 void cs__job_undo_run(struct job *job);

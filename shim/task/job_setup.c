@@ -123,6 +123,26 @@ static int refuse_foreign(const struct job *job, const char *path, struct cs_err
 		       path, job->s->state_dir);
 }
 
+/* An id that somebody chose may be that of a session which is kept; of those that nobody chose none is met twice. */
+static int refuse_taken(const struct job *job, struct cs_err *err)
+{
+	const char *id = job->s->id;
+
+	if (!id || !cs_session_exists(job->record.runs_fd, id))
+		return 0;
+	return cs_fail(err, CS_EXISTS, 0, "a session '%s' is kept: choose another --id, or remove it with 'caisson rm %s'", id, id);
+}
+
+/* First of all steps, so that it is undone last: what is kept of a run is kept when nothing else is left. */
+static int make_session(struct job *job, struct cs_err *err)
+{
+	if (!job->s->detach)
+		return 0;
+	if (cs_undo_push(&job->record, CS_UNDO_SESSION, job->result->id, &job->session_at, err) < 0)
+		return -1;
+	return cs_session_make(job->record.runs_fd, job->result->id, job->plan->args, job->s->expire_ns, &job->session, err);
+}
+
 static int make_record(struct job *job, struct cs_err *err)
 {
 	size_t at;
@@ -130,6 +150,8 @@ static int make_record(struct job *job, struct cs_err *err)
 	if (cs_record_make(&job->record, err) < 0)
 		return -1;
 	note_facts(job);
+	if (refuse_taken(job, err) < 0 || make_session(job, err) < 0)
+		return -1;
 	if (refuse_foreign(job, job->places.cell, err) < 0 || refuse_foreign(job, job->places.cgroup, err) < 0)
 		return -1;
 	/* played back from the end: no engine is left to make the container's group again */
@@ -313,6 +335,8 @@ static int make_sink(const struct job *job, enum cs_stream which, struct cs_sink
 	};
 	const char *file = which == CS_STREAM_OUT ? job->s->stdout_file : job->s->stderr_file;
 
+	if (job->s->detach)
+		return cs_sink_new_fd(which == CS_STREAM_OUT ? job->session.stdout_fd : job->session.stderr_fd, ret, err);
 	if (file)
 		return make_file_sink(job, which, file, ret, err);
 	if (job->s->capture != CS_KEEP_NONE)
@@ -328,6 +352,9 @@ int cs__job_make_sinks(struct job *job, struct cs_err *err)
 	for (size_t i = 0; i < CS_STREAMS; i++)
 		if (make_sink(job, (enum cs_stream)i, &job->sinks[i], err) < 0)
 			return -1;
+	/* a sink has a descriptor of its own */
+	cs_close_fd(&job->session.stdout_fd);
+	cs_close_fd(&job->session.stderr_fd);
 	return 0;
 }
 
@@ -338,7 +365,7 @@ int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err)
 		.interactive = s->interactive,
 		.hold = hold,
 		.terminal = s->tty,
-		.watch_readers = s->on_sink_gone == CS_SINK_GONE_CANCEL && !(s->stdout_file && s->stderr_file),
+		.watch_readers = s->on_sink_gone == CS_SINK_GONE_CANCEL && !s->detach && !(s->stdout_file && s->stderr_file),
 		.mark_cap = s->on_output_limit == CS_AT_OUTPUT_DISCARD && s->format == CS_FORMAT_TEXT,
 		.mark_rate = s->format == CS_FORMAT_TEXT,
 		.uid = job->spec.uid,

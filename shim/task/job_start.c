@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -238,6 +239,27 @@ int cs__job_start_limits(struct job *job, struct cs_err *err)
 	return cs__job_watch_limits(job, &plan, err);
 }
 
+/* Of a detached run: whoever asked for it hears of it, or is not there any more. */
+static int tell_started(struct job *job)
+{
+	struct cs_err err = CS_ERR_INIT;
+	int r;
+
+	if (!job->s->detach)
+		return 0;
+	r = cs__job_watch_expiry(job);
+	if (r < 0) {
+		cs_fail(&err, CS_IO, -r, "--expire");
+		cs__job_fail(job, CS_START_SETUP, &err);
+		return -1;
+	}
+	if (job->plan->on_started(job->result->id, job->plan->arg) < 0) {
+		job->forget = true;
+		cs__job_decide(job, CS_REASON_CANCELLED, SIGHUP);
+	}
+	return 0;
+}
+
 int cs__job_start(struct job *job)
 {
 	struct cs_err err = CS_ERR_INIT;
@@ -263,5 +285,5 @@ int cs__job_start(struct job *job)
 		return cs__job_fail_call(job, &err);
 	}
 	job->started = true;
-	return 0;
+	return tell_started(job);
 }

@@ -22,9 +22,14 @@
 /* How long a kill may block the loop; what lives longer is in state D and is left to the clean-up. */
 #define KILL_NS (1 * CS_NSEC_PER_SEC)
 
+/* The same for freezing. */
+#define FREEZE_NS (500 * CS_NSEC_PER_MSEC)
+
 static void kill_all(struct job *job)
 {
 	job->interrupted = true;
+	if (job->verdict.reason == CS_REASON_STOPPED)
+		job->verdict.cause = SIGKILL;
 	if (job->cgroup)
 		cs_cgroup_kill(job->cgroup, cs_clock_deadline_ns(KILL_NS));
 }
@@ -34,41 +39,92 @@ static void on_kill_timer(struct cs_loop *loop CS_UNUSED, void *arg)
 	kill_all(arg);
 }
 
-/* The stop signal for the program: by pidfd, or by the engine where our init is its sandbox. Not from inside the loop. */
-void cs__job_send_stop(struct job *job)
+/* By pidfd, or by the engine where our init is its sandbox. */
+int cs__job_signal(struct job *job, int signal, struct cs_err *err)
 {
 	char number[16];
 	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_KILL, .args = &args,
 				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_KILL, job->s->engine_timeout_ns),
 				       .cancelled = &job->interrupted };
+
+	if (!job->engine.kind->own_kernel) {
+		int r = cs_pidref_kill(&job->init, signal);
+
+		return r < 0 ? cs_fail(err, CS_STATE, -r, "signal %d", signal) : 0;
+	}
+	snprintf(number, sizeof(number), "%d", signal);
+	args.signal = number;
+	return cs_engine_call(job->loop, &call, NULL, err);
+}
+
+/* What may be frozen hears no signal. */
+void cs__job_send_stop(struct job *job)
+{
 	struct cs_err err = CS_ERR_INIT;
 
 	job->verdict.stop_pending = false;
-	if (!job->engine.kind->own_kernel) {
-		cs_pidref_kill(&job->init, job->s->stop_signal);
-		return;
-	}
-	snprintf(number, sizeof(number), "%d", job->s->stop_signal);
-	args.signal = number;
-	if (cs_engine_call(job->loop, &call, NULL, &err) < 0)
+	if (job->paused && cs__job_pause(job, false, &err) < 0)
+		cs_log_debug("stop signal: %s", err.text);
+	cs_err_clear(&err);
+	if (cs__job_signal(job, job->verdict.signal, &err) < 0)
 		cs_log_debug("stop signal: %s", err.text);
 }
 
-void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
+int cs__job_pause(struct job *job, bool paused, struct cs_err *err)
 {
-	if (job->verdict.decided || job->ended)
+	int r = cs_cgroup_freeze(job->cgroup, paused, cs_clock_deadline_ns(FREEZE_NS));
+
+	if (r == -EOPNOTSUPP)
+		return cs_fail(err, CS_UNSUPPORTED, 0, "this host has no cgroup freezer");
+	/* half frozen is nothing that anybody asked for */
+	if (r < 0 && paused)
+		cs_cgroup_freeze(job->cgroup, false, cs_clock_now_ns());
+	if (r == -ETIMEDOUT && paused)
+		return cs_fail(err, CS_TIMEOUT, 0, "a process of it does not freeze (uninterruptible sleep, state D): it runs on");
+	/* thawing: the request stands, a process in state D follows when it can */
+	if (r < 0 && r != -ETIMEDOUT)
+		return cs_fail(err, CS_IO, -r, paused ? "freeze" : "thaw");
+	job->paused = paused;
+	return 0;
+}
+
+/* In a gentle end that is under way: it may be hurried, not put off. */
+static void hurry(struct job *job, int64_t kill_at_ns)
+{
+	if (!job->verdict.graceful || kill_at_ns >= job->verdict.kill_at_ns)
 		return;
+	job->verdict.kill_at_ns = kill_at_ns;
+	cs_loop_set_timer(job->loop, job->kill_timer, kill_at_ns);
+}
+
+void cs__job_decide_patiently(struct job *job, enum cs_reason reason, int cause, int signal, int64_t patience_ns)
+{
+	int64_t kill_at_ns = cs_clock_deadline_ns(patience_ns);
+
+	if (job->ended)
+		return;
+	if (job->verdict.decided) {
+		hurry(job, kill_at_ns);
+		return;
+	}
 	job->verdict = (struct job_verdict){ .decided = true, .reason = reason, .cause = cause };
 	/* while the engine is at its start the program may run already: the signal goes out when that is done */
-	if (job->start_ns == 0 || job->s->stop_timeout_ns == 0 ||
-	    cs_loop_add_timer(job->loop, cs_clock_deadline_ns(job->s->stop_timeout_ns), on_kill_timer, job,
-			      &job->kill_timer) < 0) {
+	if (job->start_ns == 0 || patience_ns == 0 ||
+	    cs_loop_add_timer(job->loop, kill_at_ns, on_kill_timer, job, &job->kill_timer) < 0) {
 		kill_all(job);
 		return;
 	}
 	job->verdict.graceful = true;
+	job->verdict.signal = signal;
+	job->verdict.kill_at_ns = kill_at_ns;
 	job->verdict.stop_pending = true;
+}
+
+void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
+{
+	if (!job->verdict.decided)
+		cs__job_decide_patiently(job, reason, cause, job->s->stop_signal, job->s->stop_timeout_ns);
 }
 
 /* --- from outside ------------------------------------------------------------------ */
@@ -272,6 +328,7 @@ void cs__job_unwatch_container(struct job *job)
 	cs_loop_remove(job->loop, &job->oom_source);
 	cs_loop_remove(job->loop, &job->oom_timer);
 	cs_loop_remove(job->loop, &job->kill_timer);
+	cs_loop_remove(job->loop, &job->expire_timer);
 }
 
 void cs__job_unwatch(struct job *job)

@@ -347,7 +347,9 @@ int cs_record_note(struct cs_record *record, const char *key, const char *value)
 	return (int)CS_MIN(add_line(record, '=', key, clean), 0);
 }
 
-static const char *const undo_words[] = { [CS_UNDO_CGROUP] = "cgroup", [CS_UNDO_CONTAINER] = "container" };
+static const char *const undo_words[] = {
+	[CS_UNDO_CGROUP] = "cgroup", [CS_UNDO_SESSION] = "session", [CS_UNDO_CONTAINER] = "container",
+};
 _Static_assert(CS_ARRAY_LEN(undo_words) == CS_UNDO_KINDS, "a word for every kind");
 
 int cs_undo_push(struct cs_record *record, enum cs_undo_kind kind, const char *argument,

@@ -73,7 +73,8 @@ int cs_record_note(struct cs_record *record, const char *key, const char *value)
 /* --- steps ------------------------------------------------------------------ */
 
 enum cs_undo_kind {
-	CS_UNDO_CGROUP, /* kill what is in the group of that path, remove it in every hierarchy */
+	CS_UNDO_CGROUP,  /* kill what is in the group of that path, remove it in every hierarchy */
+	CS_UNDO_SESSION, /* remove the session of that id, unless it has a result (task/session.h) */
 	CS_UNDO_CONTAINER, /* a container of somebody else's (foreign.h): the engine's delete --force, and the directory of that path */
 	CS_UNDO_KINDS
 };
@@ -93,11 +94,26 @@ int cs_undo_strike(struct cs_record *record, size_t at);
 int cs_undo_replay(struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers);
 
 /*
+ * The same for the steps that were written behind the one at `at` only; the
+ * record stays. For what is to be removed before a last word is kept.
+ */
+int cs_undo_replay_behind(struct cs_record *record, size_t at, int64_t deadline_ns, struct cs_strv *leftovers);
+
+/*
  * Behind a supervisor that is dead, whatever it had made of its record: takes
  * the lock, or waits for whoever has taken it, and plays back. Uses the id and
  * runs_fd of the record only. Returns the number of leftovers.
  */
 int cs_record_clean_up(const struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers);
+
+/*
+ * For a run that nobody answers for. With `kill` its supervisor, if one lives,
+ * gets SIGKILL, and its death is waited for. Then what it left is played back,
+ * by its guardian or here, until the deadline. The number of leftovers, or -1
+ * with err; 0 also when there is no such run.
+ */
+int cs_record_end(const char *state_dir, const char *id, bool kill, int64_t deadline_ns, struct cs_strv *leftovers,
+		  struct cs_err *err);
 
 /*
  * The shared parts (<state>/runs, the parent cgroup) when no other run holds
@@ -116,6 +132,7 @@ struct cs_record_facts {
 	int64_t started_ns;     /* wall time; 0 unknown */
 	char engine[128];
 	char command[256];
+	char cgroup[CS_ID_MAX + 64]; /* the container's; "" unknown */
 };
 
 /* Calls fn for each record. 0, or -1 with err (a missing state directory is no error). */

@@ -55,6 +55,7 @@ static const struct {
 	{ "network", "none" },
 	{ "stop-signal", "TERM" },
 	{ "stop-timeout", "0s" },
+	{ "expire", "1h" },
 	{ "output-burst", "64m" },
 	{ "drain-timeout", "500ms" },
 	{ "flush-timeout", "10s" },
@@ -166,6 +167,26 @@ static const char *const exclusive[][2] = {
 	{ "capture", "stderr" },
 };
 
+/* What asks for the caller's streams or company, which a detached run does not have. */
+static int check_detached(struct cs_settings_tree *tree, struct cs_err *err)
+{
+	static const char *const attached[] = { "interactive", "tty", "die-with-parent", "stdout", "stderr", "format", "capture" };
+	const struct cs_settings *v = &tree->values;
+	const bool asked[] = { v->interactive, v->tty, v->die_with_parent, v->stdout_file, v->stderr_file,
+			       v->format != CS_FORMAT_TEXT, v->capture != CS_KEEP_NONE };
+	_Static_assert(CS_ARRAY_LEN(attached) == CS_ARRAY_LEN(asked), "a value for every name");
+
+	for (size_t i = 0; i < CS_ARRAY_LEN(attached); i++)
+		if (asked[i])
+			return cs_fail(err, CS_INVALID, 0, "--detach and --%s exclude each other: a detached run has no caller, its output is for 'caisson logs'",
+				       attached[i]);
+	if (v->result && strncmp(v->result, "fd:", 3) == 0)
+		return cs_fail(err, CS_INVALID, 0, "--detach and --result %.64s exclude each other: give a file", v->result);
+	if (v->stdout_limit_bytes == CS_OPT_UNLIMITED || v->stderr_limit_bytes == CS_OPT_UNLIMITED)
+		return cs_fail(err, CS_INVALID, 0, "--detach keeps the output in files of the host: give --output-limit a size");
+	return 0;
+}
+
 int cs_settings_check(struct cs_settings_tree *tree, struct cs_err *err)
 {
 	const struct cs_settings *v = &tree->values;
@@ -187,7 +208,7 @@ int cs_settings_check(struct cs_settings_tree *tree, struct cs_err *err)
 	if (cs_settings_given(tree, "memory-swap") && v->memory_swap_bytes < v->memory_bytes)
 		return cs_fail(err, CS_INVALID, 0,
 			       "--memory-swap counts memory and swap together: it cannot be below --memory");
-	return 0;
+	return v->detach ? check_detached(tree, err) : 0;
 }
 
 /* --- what is in force, and where it comes from --------------------------------- */

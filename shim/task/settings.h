@@ -69,6 +69,8 @@ struct cs_settings {
 	int stop_signal;
 	int64_t stop_timeout_ns;
 	bool die_with_parent;
+	bool detach;
+	int64_t expire_ns; /* of a detached run */
 	int on_sink_gone;
 	int exec_escape;
 	int on_attendant_death;

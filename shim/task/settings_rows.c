@@ -181,6 +181,13 @@ const struct cs_opt cs_settings_rows[] = {
 	  LESS, .help = "time between the stop signal and SIGKILL when a limit ends the run" },
 	{ "die-with-parent", 0, CS_OPT_SWITCH, AT(die_with_parent), EXEC_TOO, .key = "dieWithParent",
 	  .help = "cancel the run when the parent of caisson ends" },
+	{ "detach", 'd', CS_OPT_SWITCH, AT(detach), .key = "detach",
+	  .help = "print the id and return once the program runs; it is a session then, see caisson exec, logs, wait, stop, rm",
+	  .man = "Its output is kept in files, which the output limits bound, and stays with the result record until "
+		 "caisson rm or --expire removes it." },
+	{ "expire", 0, CS_OPT_DURATION, AT(expire_ns), .key = "expire", .arg = "TIME",
+	  .lift = CS_LIFT_ZERO, .max = TIME_MAX_NS,
+	  .help = "of a detached run: ends it when nobody has used it for so long, and removes what is kept of it so long after its end; 0: never" },
 	{ "on-sink-gone", 0, CS_OPT_CHOICE, AT(on_sink_gone), EXEC_TOO, .key = "onSinkGone", .arg = "cancel|drop",
 	  .choices = "cancel|drop", .help = "when nobody reads stdout and stderr any more" },
 

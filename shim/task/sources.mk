@@ -35,9 +35,12 @@ libcs_task_a_SOURCES = \
 	shim/task/policy.c shim/task/policy.h \
 	shim/task/probe.c shim/task/probe.h \
 	shim/task/record.c shim/task/record.h shim/task/record_int.h \
+	shim/task/record_end.c \
 	shim/task/result.c shim/task/result.h \
 	shim/task/results.c shim/task/results.h \
 	shim/task/rlimits.c shim/task/rlimits.h \
+	shim/task/session.c shim/task/session.h shim/task/session_int.h \
+	shim/task/session_list.c \
 	shim/task/settings.c shim/task/settings.h shim/task/settings_rows.c \
 	shim/task/streams.c shim/task/streams.h \
 	shim/task/terminal.c shim/task/terminal.h \

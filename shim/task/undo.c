@@ -17,10 +17,11 @@
 #include "shim/base/file.h"
 #include "shim/task/ctl.h"
 #include "shim/task/foreign.h"
+#include "shim/task/session.h"
 
 /* 0 when it is undone; else the reason is in `why`. */
-typedef int undo_fn(const struct cs_cgroup_host *host, const char *argument, int64_t deadline_ns,
-		    char *why, size_t why_size);
+typedef int undo_fn(const struct cs_record *record, const struct cs_cgroup_host *host, const char *argument,
+		    int64_t deadline_ns, char *why, size_t why_size);
 
 /* State letter of a process (proc(5), /proc/PID/stat), '?' when it cannot be read. */
 static char process_state(pid_t pid)
@@ -36,8 +37,8 @@ static char process_state(pid_t pid)
 	return behind && behind[1] == ' ' && behind[2] ? behind[2] : '?';
 }
 
-static int undo_cgroup(const struct cs_cgroup_host *host, const char *path, int64_t deadline_ns,
-		       char *why, size_t why_size)
+static int undo_cgroup(const struct cs_record *record CS_UNUSED, const struct cs_cgroup_host *host, const char *path,
+		       int64_t deadline_ns, char *why, size_t why_size)
 {
 	struct cs_err err = CS_ERR_INIT;
 	struct cs_cgroup *cgroup = NULL;
@@ -62,8 +63,18 @@ static int undo_cgroup(const struct cs_cgroup_host *host, const char *path, int6
 	return -1;
 }
 
-static int undo_container(const struct cs_cgroup_host *host CS_UNUSED, const char *path, int64_t deadline_ns,
-			  char *why, size_t why_size)
+static int undo_session(const struct cs_record *record, const struct cs_cgroup_host *host CS_UNUSED, const char *id,
+			int64_t deadline_ns CS_UNUSED, char *why, size_t why_size)
+{
+	int r = cs_id_valid(id) ? cs_session_undo(record->runs_fd, id) : -EINVAL;
+
+	if (r < 0)
+		snprintf(why, why_size, "session %.128s: %s", id, strerror(-r));
+	return r;
+}
+
+static int undo_container(const struct cs_record *record CS_UNUSED, const struct cs_cgroup_host *host CS_UNUSED,
+			  const char *path, int64_t deadline_ns, char *why, size_t why_size)
 {
 	return cs__foreign_undo(path, deadline_ns, why, why_size);
 }
@@ -73,6 +84,7 @@ static const struct {
 	undo_fn *undo;
 } kinds[] = {
 	[CS_UNDO_CGROUP] = { "cgroup", undo_cgroup },
+	[CS_UNDO_SESSION] = { "session", undo_session },
 	[CS_UNDO_CONTAINER] = { "container", undo_container },
 };
 _Static_assert(CS_ARRAY_LEN(kinds) == CS_UNDO_KINDS, "a function for every kind");
@@ -90,7 +102,7 @@ static int replay_line(struct cs_record *record, const struct cs_cgroup_host *ho
 	for (size_t i = 0; i < CS_ARRAY_LEN(kinds); i++) {
 		if (strcmp(kinds[i].word, line + 1) != 0)
 			continue;
-		if (kinds[i].undo(host, argument, deadline_ns, why, sizeof(why)) == 0) {
+		if (kinds[i].undo(record, host, argument, deadline_ns, why, sizeof(why)) == 0) {
 			cs_undo_strike(record, at);
 			return 0;
 		}
@@ -112,7 +124,8 @@ static const struct cs_cgroup_host *host_of(const struct cs_record *record, stru
 	return cs_cgroup_host_read(own, err) == 0 ? own : NULL;
 }
 
-static int replay_lines(struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers)
+/* The open steps from `from` on, the last first. */
+static int replay_lines(struct cs_record *record, size_t from, int64_t deadline_ns, struct cs_strv *leftovers)
 {
 	char text[CS_RECORD_BYTES + 1];
 	size_t starts[CS_RECORD_BYTES / 4], n = 0;
@@ -134,7 +147,7 @@ static int replay_lines(struct cs_record *record, int64_t deadline_ns, struct cs
 	text[len] = '\0';
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		if (line[0] == '+' && n < CS_ARRAY_LEN(starts))
+		if (line[0] == '+' && (size_t)(line - text) >= from && n < CS_ARRAY_LEN(starts))
 			starts[n++] = (size_t)(line - text);
 	}
 	while (n-- > 0)
@@ -142,9 +155,14 @@ static int replay_lines(struct cs_record *record, int64_t deadline_ns, struct cs
 	return held;
 }
 
+int cs_undo_replay_behind(struct cs_record *record, size_t at, int64_t deadline_ns, struct cs_strv *leftovers)
+{
+	return replay_lines(record, at + 1, deadline_ns, leftovers);
+}
+
 int cs_undo_replay(struct cs_record *record, int64_t deadline_ns, struct cs_strv *leftovers)
 {
-	int held = replay_lines(record, deadline_ns, leftovers);
+	int held = replay_lines(record, 0, deadline_ns, leftovers);
 
 	if (held > 0)
 		return held;
