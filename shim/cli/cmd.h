@@ -6,6 +6,7 @@
 #define CS_CLI_CMD_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "shim/base/buf.h"
 #include "shim/base/err.h"
@@ -13,6 +14,7 @@
 
 struct cs_cmd;
 struct cs_config;
+struct cs_json;
 struct cs_settings;
 struct cs_settings_tree;
 
@@ -77,13 +79,39 @@ void cs_cmd_help(const struct cs_cmd *cmd, struct cs_buf *out);
 /* Is --help or -h among the flags before the first operand? Looked for first, so that help needs no other flag to be right. */
 bool cs_cmd_wants_help(int argc, char *const argv[]);
 
+enum cs_cmd_each {
+	CS_EACH_PRINT = 1,     /* the id of each that went well, as docker does */
+	CS_EACH_MISSING_OK = 2 /* an id that nothing is known of is told, and is no failure */
+};
+
+/*
+ * The frame of commands that take ids of runs and sessions, or the unique
+ * beginnings of such (settings CS_FOR_RECORDS): calls fn with each. What fails is reported at once, the
+ * others are done all the same, and the exit code is 125 then.
+ */
+typedef int cs_cmd_id_fn(const char *state_dir, const char *id, void *arg, struct cs_err *err);
+int cs_cmd_each_id(struct cs_cmd_call *call, unsigned flags, cs_cmd_id_fn *fn, void *arg, struct cs_err *err);
+
+/* Time that a supervisor has for a connection, and for an answer: one that is stopped or stuck shall hold nobody up. */
+#define CS_CMD_CONNECT_NS (2 * INT64_C(1000000000))
+#define CS_CMD_ANSWER_NS (5 * INT64_C(1000000000))
+
+/* cs_ctl_call, with what can be done about a supervisor that does not answer within the time. The request is consumed. */
+struct cs_ctl_client;
+int cs_cmd_call(const struct cs_ctl_client *client, const char *id, struct cs_json *request_consume, int64_t timeout_ns,
+		struct cs_err *err);
+
+/* Connects, sends {"op": word} to a live run and waits for the answer. */
+int cs_cmd_ask(const char *state_dir, const char *id, const char *word, struct cs_err *err);
+
 /* Writes to stdout, all of it. */
 int cs_cmd_print(const struct cs_buf *text, struct cs_err *err);
 
 /* --format of ps, gc and check. */
 enum cs_list_format { CS_LIST_TEXT, CS_LIST_JSON };
 
-extern const struct cs_cmd cs_cmd_run, cs_cmd_exec, cs_cmd_ps, cs_cmd_gc, cs_cmd_check, cs_cmd_bundle, cs_cmd_help_row,
+extern const struct cs_cmd cs_cmd_run, cs_cmd_exec, cs_cmd_ps, cs_cmd_logs, cs_cmd_wait, cs_cmd_stop, cs_cmd_kill,
+	cs_cmd_pause, cs_cmd_resume, cs_cmd_stats, cs_cmd_rm, cs_cmd_gc, cs_cmd_check, cs_cmd_bundle, cs_cmd_help_row,
 	cs_cmd_version;
 
 #endif

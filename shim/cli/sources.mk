@@ -10,9 +10,18 @@ caisson_SOURCES = \
 	shim/cli/cmd_exec.c \
 	shim/cli/cmd_gc.c \
 	shim/cli/cmd_help.c \
+	shim/cli/cmd_kill.c \
+	shim/cli/cmd_logs.c \
+	shim/cli/cmd_pause.c \
 	shim/cli/cmd_ps.c \
+	shim/cli/cmd_rm.c \
 	shim/cli/cmd_run.c \
+	shim/cli/cmd_stats.c \
+	shim/cli/cmd_stop.c \
+	shim/cli/cmd_wait.c \
 	shim/cli/cmds.c \
+	shim/cli/detach.c shim/cli/detach.h \
+	shim/cli/each.c \
 	shim/cli/frame.c \
 	shim/cli/main.c \
 	shim/cli/outcome.c shim/cli/outcome.h \
