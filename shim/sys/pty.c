@@ -73,11 +73,15 @@ static bool is_size(const struct winsize *size)
 	return size->ws_row != 0 || size->ws_col != 0;
 }
 
-bool cs_pty_has_size(int fd)
+bool cs_pty_get_size(int fd, unsigned *ret_rows, unsigned *ret_columns)
 {
 	struct winsize size;
 
-	return get_size(fd, &size) == 0 && is_size(&size);
+	if (get_size(fd, &size) < 0 || !is_size(&size))
+		return false;
+	*ret_rows = size.ws_row;
+	*ret_columns = size.ws_col;
+	return true;
 }
 
 int cs_pty_copy_size(int from_fd, int to_fd)

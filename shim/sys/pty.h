@@ -53,8 +53,8 @@ void cs_pty_drop_controlling(int slave_fd);
  */
 int cs_pty_copy_size(int from_fd, int to_fd);
 
-/* The terminal has a window size. */
-bool cs_pty_has_size(int fd);
+/* The window size of a terminal; false when it has none, or is none. */
+bool cs_pty_get_size(int fd, unsigned *ret_rows, unsigned *ret_columns);
 
 /* No echo, no line editing, no signals, no output processing: cfmakeraw, termios(3). For a terminal of our own. */
 int cs_pty_make_raw(int fd) CS_MUST_CHECK;

@@ -40,6 +40,7 @@ static int call_exec(struct exec *exec, const char *internal_pid_file, struct cs
 	};
 
 	snprintf(process, sizeof(process), "%s/process.json", exec->dir);
+	args.console_socket = job->terminal ? cs_terminal_socket(job->terminal) : NULL;
 	if (job->engine.kind->exec_cgroup) {
 		snprintf(cgroup, sizeof(cgroup), "/%s", exec->name);
 		args.cgroup = cgroup;
@@ -134,12 +135,16 @@ static int start(struct exec *exec)
 		return job->interrupted ? -1 : cs__job_fail_call(job, &err);
 	}
 	cs_streams_close_child_ends(job->streams);
+	if (cs__job_receive_terminal(job, &err) < 0) {
+		job->result->started_wall_ns = 0;
+		return job->interrupted ? -1 : cs__job_fail_call(job, &err);
+	}
 	if (verify(exec, inside, &err) < 0) {
 		job->result->started_wall_ns = 0;
 		cs__job_fail(job, CS_START_LIMIT, &err);
 		return -1;
 	}
-	if (cs_streams_begin(job->streams, &err) < 0 || cs__job_start_limits(job, &err) < 0 || watch(exec, &err) < 0) {
+	if (cs__job_attach_terminal(job, &err) < 0 || cs_streams_begin(job->streams, &err) < 0 || cs__job_start_limits(job, &err) < 0 || watch(exec, &err) < 0) {
 		cs__job_fail(job, CS_START_SETUP, &err);
 		return -1;
 	}

@@ -88,6 +88,7 @@ static bool session_ends(struct exec *exec)
 /* Does somebody else still hold a stream? What is there already is taken in first. */
 static bool streams_are_held(struct job *job)
 {
+	cs_streams_hang_up(job->streams); /* we do ourselves, until then */
 	for (int i = 0; i < SETTLE_ROUNDS && cs_loop_turn(job->loop, 0) > 0; i++)
 		;
 	for (int i = 0; i < CS_STREAMS; i++) {

@@ -118,6 +118,8 @@ static int lay_env(const struct cs_exec_process_plan *plan, struct cs_json *conf
 
 	if (own && cs_json_get_strv(own, &env) < 0)
 		return cs_fail(err, CS_INVALID, 0, "the session's process.env is no list of strings");
+	if (plan->tree->values.tty && !cs_strv_env_get(&env, "TERM") && cs_strv_add(&env, "TERM=" CS_JOBSPEC_TERM) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "environment");
 	for (size_t i = 0; i < plan->env->n; i++) {
 		const char *text = plan->env->v[i], *equals = strchr(text, '=');
 		cs_autofree char *key = strndup(text, (size_t)(equals - text));
@@ -141,6 +143,14 @@ static int lay_cwd(const struct cs_exec_process_plan *plan, struct cs_json *conf
 	return cs_json_set_string(config, "process.cwd", cwd, err);
 }
 
+/* The session's own says nothing of this one: it may have a terminal where the session has none, and the other way round. */
+static int lay_terminal(const struct cs_exec_process_plan *plan, struct cs_json *config, struct cs_err *err)
+{
+	if (cs_json_get(config, "process.consoleSize") && cs_json_remove(config, "process.consoleSize", err) < 0)
+		return -1;
+	return cs_json_set_bool(config, "process.terminal", plan->tree->values.tty, err);
+}
+
 int cs_exec_process_make(const struct cs_exec_process_plan *plan, struct cs_exec_process *ret, struct cs_err *err)
 {
 	struct cs_exec_process out = { .config = cs_json_copy(plan->config) };
@@ -149,7 +159,7 @@ int cs_exec_process_make(const struct cs_exec_process_plan *plan, struct cs_exec
 		cs_fail(err, CS_LIMIT, ENOMEM, "process of the exec");
 	} else if (!cs_json_member(out.config, "process")) {
 		cs_fail(err, CS_INVALID, 0, "the session's config.json has no process");
-	} else if (cs_json_set_bool(out.config, "process.terminal", false, err) == 0 &&
+	} else if (lay_terminal(plan, out.config, err) == 0 &&
 		   cs_json_set_strv(out.config, "process.args", plan->args, err) == 0 && lay_user(plan, &out, err) == 0 &&
 		   lay_cwd(plan, out.config, err) == 0 && lay_env(plan, out.config, err) == 0 &&
 		   lay_rlimits(&plan->tree->values, out.config, err) == 0) {

@@ -245,7 +245,8 @@ static int make_process(struct exec *exec, struct cs_err *err)
 	if (cs_json_read_file(AT_FDCWD, path, &config, err) < 0)
 		return -1;
 	plan.config = config;
-	if (cs_exec_process_make(&plan, &exec->process, err) < 0)
+	if (cs_exec_process_make(&plan, &exec->process, err) < 0 ||
+	    (job->s->tty && cs_terminal_put_size(exec->process.config, err) < 0))
 		return -1;
 	if (root_fd >= 0 && cs_settings_given(exec->plan->tree, "workdir") &&
 	    cs_exec_process_check_cwd(root_fd, job->s->workdir, err) < 0)
@@ -314,6 +315,10 @@ int cs__exec_setup(struct exec *exec)
 	enum cs_start_kind kind = CS_START_SETUP;
 
 	snprintf(job->result->id, sizeof(job->result->id), "%s", exec->plan->id);
+	if (cs__job_wait_foreground(job, &err) < 0) {
+		kind = CS_START_USAGE;
+		goto failed;
+	}
 	if (cs__job_make_loop(job, &err) < 0)
 		goto failed;
 	kind = CS_START_USAGE;
@@ -330,7 +335,8 @@ int cs__exec_setup(struct exec *exec)
 	if (make_process(exec, &err) < 0 || resolve(exec, &kind, &err) < 0)
 		goto failed;
 	kind = CS_START_SETUP;
-	if (cs__job_make_streams(job, true, &err) < 0)
+	/* a terminal keeps by itself what the program prints before it is verified; the pipes are the engine's then */
+	if (cs__job_make_streams(job, !job->s->tty, &err) < 0 || cs__job_make_terminal(job, exec->dir, &err) < 0)
 		goto failed;
 	return 0;
 failed:

@@ -127,6 +127,8 @@ int cs__job_make_loop(struct job *job, struct cs_err *err);  /* and subreaper, s
 int cs__job_find_cgroups(struct job *job, struct cs_err *err);
 int cs__job_make_sinks(struct job *job, struct cs_err *err); /* while paths still mean what the caller means */
 int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err); /* of job->spec's user; hold: see cs_streams_plan */
+int cs__job_wait_foreground(const struct job *job, struct cs_err *err); /* before anything is made; no-op without -i -t */
+int cs__job_make_terminal(struct job *job, const char *dir, struct cs_err *err); /* its socket in dir; no-op without -t */
 
 /* job_start.c */
 struct cs_engine_args cs__job_engine_args(const struct job *job); /* what all verbs of the run have in common */

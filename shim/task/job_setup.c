@@ -385,6 +385,16 @@ int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err)
 	return cs_streams_open(job->loop, &plan, cs__job_on_streams, job, &job->streams, err);
 }
 
+int cs__job_wait_foreground(const struct job *job, struct cs_err *err)
+{
+	return job->s->tty && job->s->interactive ? cs_terminal_wait_foreground(err) : 0;
+}
+
+int cs__job_make_terminal(struct job *job, const char *dir, struct cs_err *err)
+{
+	return job->s->tty ? cs_terminal_new(job->loop, dir, &job->terminal, err) : 0;
+}
+
 /* --- the walk ------------------------------------------------------------------------- */
 
 int cs__job_make_loop(struct job *job, struct cs_err *err)
@@ -414,10 +424,10 @@ int cs__job_setup(struct job *job)
 	enum cs_start_kind kind = CS_START_SETUP;
 	int r;
 
-	kind = CS_START_USAGE;
-	if (job->s->tty && job->s->interactive && cs_terminal_wait_foreground(&err) < 0)
+	if (cs__job_wait_foreground(job, &err) < 0) {
+		kind = CS_START_USAGE;
 		goto failed;
-	kind = CS_START_SETUP;
+	}
 	if (choose_id(job, &err) < 0 || cs__job_make_loop(job, &err) < 0)
 		goto failed;
 	kind = CS_START_USAGE;
@@ -445,7 +455,7 @@ int cs__job_setup(struct job *job)
 		goto failed;
 	if (cs__job_make_streams(job, false, &err) < 0)
 		goto failed;
-	if (job->s->tty && cs_terminal_new(job->loop, job->places.private, &job->terminal, &err) < 0)
+	if (cs__job_make_terminal(job, job->places.private, &err) < 0)
 		goto failed;
 	return 0;
 failed:

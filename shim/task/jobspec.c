@@ -139,9 +139,8 @@ static int make_env(struct work *w, struct cs_err *err)
 	int r = cs_strv_add_all(&w->env, defaults);
 
 	w->kind = CS_START_USAGE;
-	/* what every terminal can do, and every image knows; the caller's own name may be strange to it */
 	if (r == 0 && w->s->tty)
-		r = cs_strv_add(&w->env, "TERM=xterm");
+		r = cs_strv_add(&w->env, "TERM=" CS_JOBSPEC_TERM);
 	if (r < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "environment");
 	return cs_jobspec_add_env(w->s, &w->env, err);

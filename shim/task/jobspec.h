@@ -53,6 +53,9 @@ void cs_jobspec_release(struct cs_jobspec *spec);
 int cs_jobspec_make(const struct cs_jobspec_plan *plan, struct cs_jobspec *ret,
 		    enum cs_start_kind *ret_kind, struct cs_err *err);
 
+/* TERM beside a terminal: what every one can do, and every image knows; the caller's own name may be strange to it. */
+#define CS_JOBSPEC_TERM "xterm"
+
 /* --env-file and --env, laid over env. */
 int cs_jobspec_add_env(const struct cs_settings *settings, struct cs_strv *env, struct cs_err *err);
 

@@ -224,28 +224,29 @@ void cs_streams_forget_words(struct cs_streams *s)
 /* --- the program's -------------------------------------------------------------------- */
 
 /* A line of ours in a log whose size is bounded counts as the program's do. */
-static void charge(const struct cs_drain_config *config, const char *line)
+static void charge(const struct cs_drain_config *config, const char *text)
 {
-	uint64_t cost = strlen(line);
+	uint64_t cost = strlen(text);
 
 	if (config->cost)
-		config->cost(line, strlen(line), UINT64_MAX, &cost);
+		config->cost(text, strlen(text), UINT64_MAX, &cost);
 	cs_bucket_owe(config->bucket, cost, cs_clock_now_ns());
 }
 
-static void note(struct cs_streams *s, const struct cs_drain_config *pays, const char *text)
+/* Says it where stderr goes; beside a terminal, which has no other stream, where its output does. */
+static void note(struct stream *stream, const char *text)
 {
+	struct cs_streams *s = stream->owner;
 	struct cs_drain *to = s->streams[s->terminal ? CS_STREAM_OUT : CS_STREAM_ERR].drain;
 	char line[200];
 
 	if (!to)
 		return;
-	/* nobody makes a line's end into what a terminal wants: its output has been processed by then */
-	if (s->terminal)
-		snprintf(line, sizeof(line), "\r\n%.*s\r\n", (int)strcspn(text, "\n"), text);
-	if (pays->bucket)
-		charge(pays, s->terminal ? line : text);
-	cs_drain_note(to, s->terminal ? line : text);
+	/* nobody makes of a newline what a terminal wants: its output has been processed by then */
+	snprintf(line, sizeof(line), s->terminal ? "\r\ncaisson: %s\r\n" : "caisson: %s\n", text);
+	if (stream->config.bucket)
+		charge(&stream->config, line);
+	cs_drain_note(to, line);
 }
 
 /* Once. */
@@ -256,9 +257,9 @@ static void mark_cap(struct stream *stream)
 	if (!stream->owner->mark_cap || stream->marked)
 		return;
 	stream->marked = true;
-	snprintf(text, sizeof(text), "caisson: %s limit of %" PRIu64 " bytes reached, further output discarded\n",
+	snprintf(text, sizeof(text), "%s limit of %" PRIu64 " bytes reached, further output discarded",
 		 names[stream->which], stream->config.cap_bytes);
-	note(stream->owner, &stream->config, text);
+	note(stream, text);
 }
 
 /* For every dropped stretch; the bucket keeps them a second apart. */
@@ -268,9 +269,9 @@ static void mark_rate(struct stream *stream)
 
 	if (!stream->owner->mark_rate)
 		return;
-	snprintf(text, sizeof(text), "caisson: %s passes %" PRIu64 " bytes a second, what is above is discarded\n",
+	snprintf(text, sizeof(text), "%s passes %" PRIu64 " bytes a second, what is above is discarded",
 		 names[stream->which], stream->config.rate_bytes_per_s);
-	note(stream->owner, &stream->config, text);
+	note(stream, text);
 }
 
 static void on_drain(struct cs_drain *drain CS_UNUSED, enum cs_drain_event event, int errnum, void *arg)
@@ -305,6 +306,13 @@ void cs_streams_follow_size(struct cs_streams *s)
 {
 	if (s && s->console)
 		cs_console_follow_size(s->console);
+}
+
+void cs_streams_hang_up(struct cs_streams *s)
+{
+	cs_feed_free(cs_take_ptr(&s->feed));
+	if (s->console)
+		cs_console_hang_up(s->console);
 }
 
 /* The pipes stay the engine's, whatever it still has to say; nobody is told. */
@@ -403,9 +411,7 @@ void cs_streams_finish(struct cs_streams *s, int64_t drain_timeout_ns, int64_t f
 			     .flush_timeout_ns = flush_timeout_ns };
 
 	*ret_held = false;
-	cs_feed_free(cs_take_ptr(&s->feed));
-	if (s->console)
-		cs_console_hang_up(s->console);
+	cs_streams_hang_up(s);
 	for (;;) {
 		int64_t next = CS_NEVER;
 

@@ -83,6 +83,13 @@ int cs_streams_begin(struct cs_streams *streams, struct cs_err *err);
 int64_t cs_streams_last_byte_ns(const struct cs_streams *streams);
 
 /*
+ * The process has ended: nothing is passed on to it any more, and a terminal
+ * that nobody else has open comes to its end. For who looks whether somebody has; finish does it
+ * too.
+ */
+void cs_streams_hang_up(struct cs_streams *streams);
+
+/*
  * After the end of the process: turns the loop until both streams are done.
  * Reading ends at EOF or when nothing came for drain_timeout while somebody
  * holds the stream (*ret_held); flushing ends when the sink took nothing for

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "oci-spec/json_edit.h"
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/log.h"
@@ -122,6 +123,17 @@ int cs_terminal_size_fd(void)
 		if (isatty(fd))
 			return fd;
 	return -1;
+}
+
+int cs_terminal_put_size(struct cs_json *config, struct cs_err *err)
+{
+	unsigned rows, columns;
+
+	if (!cs_pty_get_size(cs_terminal_size_fd(), &rows, &columns))
+		return 0;
+	return cs_json_set_u64(config, "process.consoleSize.height", rows, err) < 0 ||
+			       cs_json_set_u64(config, "process.consoleSize.width", columns, err) < 0
+		       ? -1 : 0;
 }
 
 static void on_signal(struct cs_loop *loop CS_UNUSED, int signal, pid_t sender CS_UNUSED, void *arg)

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "oci-spec/json.h"
 #include "shim/base/err.h"
 #include "shim/sys/loop.h"
 #include "shim/task/streams.h"
@@ -57,6 +58,12 @@ int cs_terminal_receive(struct cs_terminal *terminal, int64_t deadline_ns, const
 
 /* The first of stdin, stdout, stderr that is a terminal, whose window size holds inside; -1: none. Borrowed. */
 int cs_terminal_size_fd(void);
+
+/*
+ * Writes that size into config.json's process.consoleSize: for an exec, whose
+ * program may ask before the terminal has come to us. CS_LIMIT.
+ */
+int cs_terminal_put_size(struct cs_json *config, struct cs_err *err);
 
 /*
  * Raw mode where stdin is a terminal and `interactive`; from now on the window size is

@@ -1,5 +1,5 @@
 #!/bin/sh
-# caisson run -t: a terminal inside, driven from a terminal outside, and without one.
+# caisson run -t and exec -t: a terminal inside, driven from a terminal outside, and without one.
 # needs: root python3
 # tags: vm peers
 # timeout: 240
@@ -65,6 +65,34 @@ caps() {
     is "$rc|$out" "3|$(printf 'later\r')" "$e: closed, and opened again by way of /dev/tty"
 }
 
+# The same for one more command in a session, whose terminal is its own.
+in_a_session() {
+    spawn "$CAISSON" run --runtime "$rt" --id "tty-$$-s-$e" -- sh -c 'echo up; sleep 500'
+    if ! wait_until 10 grep -q up "$T/spawn.out"; then not_ok "$e: a session" "$(cat "$T/spawn.err")" && return; fi
+    for scene in shell editor caisson_killed start_fails stopped background; do
+        check "$e: exec -t: $scene" python3 "$_here/tty.py" $scene "$CAISSON" exec -i -t "tty-$$-s-$e" --
+    done
+    # shellcheck disable=SC2016 # for the shell inside
+    run "$CAISSON" exec -t "tty-$$-s-$e" -- sh -c 'test -t 0 && test -t 2 && echo "$TERM"; exit 5' </dev/null
+    is "$rc|$out" "5|$(printf 'xterm\r')" "$e: exec -t without a terminal here"
+    run "$CAISSON" exec -t --result "$T/record" "tty-$$-s-$e" -- yes </dev/null
+    ended output-limit null 9 153 "$e: exec -t: the cap of its output ends it"
+    is "$(wc -c <"$T/out")" 1048576 "$e: exec -t: exactly 1 MiB was delivered"
+    lost=0 i=0
+    while [ $i -lt "$(repeats 200)" ]; do
+        i=$((i + 1))
+        got=$("$CAISSON" exec -t --output-limit 64m "tty-$$-s-$e" -- sh -c 'seq 1 20000; printf END' </dev/null | tail -c 3)
+        if [ "$got" != END ]; then lost=$((lost + 1)); fi
+    done
+    is $lost 0 "$e: F046 with exec -t, the last bytes of large output"
+    run "$CAISSON" exec -t --result "$T/record" "tty-$$-s-$e" -- sh -c 'trap "" HUP; sleep 500 & echo ok' </dev/null
+    is "$rc|$out|$(field stdioHeld)" "0|$(printf 'ok\r')|true" "$e: F068 with exec -t, a child that holds the terminal"
+    run "$CAISSON" exec -t "tty-$$-s-$e" -- sh -c 'echo one' </dev/null
+    is "$rc|$out" "0|$(printf 'one\r')" "$e: … and the session is well"
+    kill "$pid"
+    wait "$pid"
+}
+
 refused() {
     for flags in "--stdout $T/x" "--stderr $T/x" "--format json --capture head"; do
         # shellcheck disable=SC2086 # flags are several words
@@ -87,6 +115,7 @@ for e in $(engines); do
     without_a_terminal
     last_bytes
     caps
+    in_a_session
     job "$e" -t --state-dir "$_long" -- echo here </dev/null
     is "$rc|$out" "0|$(printf 'here\r')" "$e: F064 a state directory of ${#_long} bytes"
     compare "$e" "$e: nothing is left behind"

@@ -67,21 +67,23 @@ START_TEST(sizes)
 {
 	cs_autofd int outer_master = -1, outer = -1, master = -1, slave = -1;
 	struct winsize size;
+	unsigned rows, columns;
 
 	open_pair(&outer_master, &outer);
 	open_pair(&master, &slave);
-	ck_assert(!cs_pty_has_size(slave));
+	ck_assert(!cs_pty_get_size(slave, &rows, &columns));
 	set_size(slave, 24, 80);
 	/* nothing set is nothing to copy */
 	ck_assert_int_eq(cs_pty_copy_size(outer, master), 0);
-	ck_assert(cs_pty_has_size(slave));
+	ck_assert(cs_pty_get_size(slave, &rows, &columns));
+	ck_assert_uint_eq(rows * 1000 + columns, 24080);
 	set_size(outer_master, 50, 132);
 	ck_assert_int_eq(cs_pty_copy_size(outer, master), 0);
 	ck_assert_int_eq(ioctl(slave, TIOCGWINSZ, &size), 0);
 	ck_assert_int_eq(size.ws_row, 50);
 	ck_assert_int_eq(size.ws_col, 132);
 	ck_assert_int_eq(cs_pty_copy_size(-1, master), -EBADF);
-	ck_assert(!cs_pty_has_size(-1));
+	ck_assert(!cs_pty_get_size(-1, &rows, &columns));
 }
 END_TEST
 
