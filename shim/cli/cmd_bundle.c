@@ -47,7 +47,7 @@ static int fill(int rootfs_fd, void *arg, const struct cs_json **config, struct 
 		return cs_fail(err, CS_INVALID, 0, "--rootfs lacks the directory '%s', which an engine would make in it: make it first",
 			       making->spec.missing_point);
 	*config = making->spec.config;
-	return 0;
+	return cs_jobspec_put_init(&making->spec, err);
 }
 
 static int write_bundle(const char *output, const struct cs_settings *s, const struct cs_config *config,

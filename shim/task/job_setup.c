@@ -448,7 +448,9 @@ int cs__job_setup(struct job *job)
 	if (make_bundle(job, &kind, &err) < 0 || resolve(job, &kind, &err) < 0)
 		goto failed;
 	kind = CS_START_SETUP;
-	r = write_config(job, &err);
+	r = cs_jobspec_put_init(&job->spec, &err);
+	if (r == 0)
+		r = write_config(job, &err);
 	if (r == 0)
 		r = make_trace(job, &err);
 	if (r < 0)

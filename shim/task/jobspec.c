@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "oci-spec/json_edit.h"
 #include "oci-spec/profile.h"
 #include "oci-spec/spec_check.h"
 #include "shim/base/clock.h"
@@ -401,7 +402,7 @@ static int fill_plan(struct work *w, struct cs_err *err)
 
 static int make_all(struct work *w, struct cs_err *err)
 {
-	if (fill_plan(w, err) < 0 || cs__jobspec_find_root(w, err) < 0 || make_user(w, err) < 0 || make_env(w, err) < 0 ||
+	if (fill_plan(w, err) < 0 || cs__jobspec_find_root(w, err) < 0 || cs__jobspec_init(w, err) < 0 || make_user(w, err) < 0 || make_env(w, err) < 0 ||
 	    check_text(w, err) < 0 || make_capabilities(w, err) < 0 || cs__jobspec_volumes(w, err) < 0 || make_limits(w, err) < 0 ||
 	    make_seccomp(w, err) < 0 || make_masked(w, err) < 0 || cs__jobspec_root(w, err) < 0 || cs__jobspec_join_mounts(w, err) < 0)
 		return -1;
@@ -410,6 +411,20 @@ static int make_all(struct work *w, struct cs_err *err)
 	if (cs_spec_new(&w->spec, &w->out->config, err) < 0)
 		return -1;
 	return w->root && !w->out->lower ? cs__jobspec_spare_root(w, err) : 0;
+}
+
+int cs_jobspec_put_init(struct cs_jobspec *spec, struct cs_err *err)
+{
+	cs_auto(strv) args = CS_STRV_INIT;
+	cs_auto(strv) command = CS_STRV_INIT;
+
+	if (!spec->init)
+		return 0;
+	if (cs_json_get_strv(cs_json_get(spec->config, "process.args"), &command) < 0 ||
+	    cs_strv_add(&args, CS_INIT_INSIDE) < 0 || cs_strv_add_all(&args, spec->init->args) < 0 ||
+	    cs_strv_copy(&args, &command) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "--init");
+	return cs_json_set_strv(spec->config, "process.args", &args, err);
 }
 
 int cs_jobspec_make(const struct cs_jobspec_plan *plan, struct cs_jobspec *ret,

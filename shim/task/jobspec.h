@@ -11,6 +11,7 @@
 #include "oci-spec/json.h"
 #include "shim/base/err.h"
 #include "shim/engine/engine.h"
+#include "shim/files/init.h"
 #include "shim/sys/cgroup.h"
 #include "shim/task/exit.h"
 #include "shim/task/rlimits.h"
@@ -41,6 +42,7 @@ struct cs_jobspec {
 	uint64_t pids;              /* as given to the kernel; CS_UNLIMITED: none */
 	uint64_t memory_bytes, memory_swap_bytes, millicpus;
 	const char *cpuset_cpus;    /* the settings'; NULL: none is to be in force */
+	const struct cs_init *init; /* process 1 in place of the command; NULL: the command itself */
 	struct cs_strv warnings;
 };
 
@@ -52,6 +54,12 @@ void cs_jobspec_release(struct cs_jobspec *spec);
  */
 int cs_jobspec_make(const struct cs_jobspec_plan *plan, struct cs_jobspec *ret,
 		    enum cs_start_kind *ret_kind, struct cs_err *err);
+
+/*
+ * Puts the init, if there is one, before the command in config.json. A step of
+ * its own, so that until then the command can be asked for (cs_resolve_command).
+ */
+int cs_jobspec_put_init(struct cs_jobspec *spec, struct cs_err *err);
 
 /* TERM beside a terminal: what every one can do, and every image knows; the caller's own name may be strange to it. */
 #define CS_JOBSPEC_TERM "xterm"

@@ -127,18 +127,33 @@ int cs__jobspec_volumes(struct work *w, struct cs_err *err)
 	return w->root ? check_workdir(w, err) : 0;
 }
 
+int cs__jobspec_init(struct work *w, struct cs_err *err)
+{
+	cs_autofd int host_fd = -1;
+
+	w->kind = CS_START_USAGE;
+	if (!w->s->init)
+		return 0;
+	host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (host_fd < 0)
+		return cs_fail(err, CS_IO, errno, "--init: '/'");
+	return cs_init_find(host_fd, w->root != NULL, &w->out->init, err) < 0 ? cs_wrap(err, "--init") : 0;
+}
+
 /* Its bind mounts, then the volumes, so that a volume may lie over a part of the root. */
 int cs__jobspec_join_mounts(struct work *w, struct cs_err *err)
 {
-	size_t n = w->hostroot.n_mounts + w->n_volumes;
+	size_t n = 0;
 
-	w->mounts = calloc(n + 1, sizeof(*w->mounts));
+	w->mounts = calloc(w->hostroot.n_mounts + 1 + w->n_volumes, sizeof(*w->mounts));
 	if (!w->mounts)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "mounts");
 	for (size_t i = 0; i < w->hostroot.n_mounts; i++)
-		w->mounts[i] = w->hostroot.mounts[i];
+		w->mounts[n++] = w->hostroot.mounts[i];
+	if (w->out->init)
+		w->mounts[n++] = (struct cs_spec_mount){ CS_INIT_INSIDE, "bind", w->out->init->path, "bind,ro,nosuid,nodev" };
 	for (size_t i = 0; i < w->n_volumes; i++)
-		w->mounts[w->hostroot.n_mounts + i] = w->volumes[i];
+		w->mounts[n++] = w->volumes[i];
 	w->spec.mounts = w->mounts;
 	w->spec.n_mounts = n;
 	return 0;

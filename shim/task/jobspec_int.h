@@ -16,7 +16,7 @@ struct work {
 	struct cs_hostroot hostroot;
 	struct cs_spec_mount *volumes; /* owned, n_volumes of them parsed */
 	size_t n_volumes;
-	struct cs_spec_mount *mounts;  /* host root's and volumes' together; pointers are borrowed */
+	struct cs_spec_mount *mounts;  /* host root's, the init's and volumes' together; pointers are borrowed */
 	struct cs_json *seccomp;
 	char hostname[65];
 	char *root;                    /* real path of --rootfs DIR */
@@ -27,9 +27,10 @@ struct work {
 
 /* jobspec_files.c; each sets w->kind for its own failures */
 int cs__jobspec_find_root(struct work *w, struct cs_err *err);   /* w->root, of --rootfs DIR */
+int cs__jobspec_init(struct work *w, struct cs_err *err);        /* w->out->init, of --init */
 int cs__jobspec_volumes(struct work *w, struct cs_err *err);     /* --volume, --tmpfs; what can be written at most */
 int cs__jobspec_root(struct work *w, struct cs_err *err);        /* the root itself, and points for the volumes */
-int cs__jobspec_join_mounts(struct work *w, struct cs_err *err); /* the root's and the volumes' mounts, in this order */
+int cs__jobspec_join_mounts(struct work *w, struct cs_err *err); /* the root's, the init's and the volumes' mounts, in this order */
 int cs__jobspec_spare_root(struct work *w, struct cs_err *err);  /* after the config is made: an overlay, when DIR lacks points */
 
 #endif

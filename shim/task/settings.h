@@ -47,6 +47,7 @@ struct cs_settings {
 	char *hostname;
 	bool interactive;
 	bool tty;
+	bool init;
 
 	/* limits */
 	uint64_t memory_bytes, memory_swap_bytes;

@@ -138,6 +138,10 @@ const struct cs_opt cs_settings_rows[] = {
 	  .help = "give the program a terminal: all that it prints is stdout",
 	  .man = "With -i your terminal is in raw mode while it runs, and all that you type, Ctrl-C as well, goes to the "
 		 "program; the end of a stdin that is no terminal is typed as Ctrl-D. Without -i nothing is typed." },
+	{ "init", 0, CS_OPT_SWITCH, AT(init), .key = "init",
+	  .help = "run a small init as process 1: catatonit, tini or docker-init, whichever is installed",
+	  .man = "It reaps orphans and passes signals on to the program, for which a process 1 without a handler is deaf. "
+		 "A program that dies of a signal is seen as one that exits with 128 and the signal's number." },
 
 	{ "memory", 'm', CS_OPT_SIZE, AT(memory_bytes), EXEC_FLAG_DAEMON_TOO, .key = "memory", .arg = "SIZE",
 	  .lift = CS_LIFT_ZERO, .min = 4096, LESS, .group = "Limits", .help = "memory of the whole run" },

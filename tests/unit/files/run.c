@@ -1,12 +1,13 @@
 #include "tests/unit/unit.h"
 
-cs_unit_suite suite_hostroot, suite_hostroot_point, suite_resolve, suite_resolve_format, suite_volume;
+cs_unit_suite suite_hostroot, suite_hostroot_point, suite_init, suite_resolve, suite_resolve_format, suite_volume;
 
 int main(void)
 {
 	static cs_unit_suite *const suites[] = {
 		suite_hostroot,
 		suite_hostroot_point,
+		suite_init,
 		suite_resolve,
 		suite_resolve_format,
 		suite_volume,
