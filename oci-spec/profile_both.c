@@ -209,7 +209,7 @@ static enum fate fate_of(const struct reading *base, const struct range *own, co
 		return FATE_REFUSE;
 	if (here == ALLOWED)
 		return FATE_REPLACE;
-	if (base->allows == other->allows && same_rules(own, its))
+	if ((!base->allows || other->allows) && same_rules(own, its))
 		return FATE_KEEP;
 	return only_conditions(base, own) && only_conditions(other, its) ? FATE_COMMON : FATE_REFUSE;
 }

@@ -6,6 +6,10 @@
 
 #include "shim/base/parse.h"
 
+/* What v1 says where there is no limit: the largest whole page (PAGE_COUNTER_MAX). */
+#define MEMORY_BOUNDLESS UINT64_C(0x7ffffffffffff000)
+#define PIDS_BOUNDLESS 4194304 /* PID_MAX_LIMIT */
+
 static const struct cs_resource_row rows[] = {
 	[CS_RES_MEMORY] = {
 		.name = "memoryBytes",
@@ -13,6 +17,7 @@ static const struct cs_resource_row rows[] = {
 		.path = "linux.resources.memory.limit",
 		.zero_unlimited = true,
 		.negative_unlimited = true,
+		.boundless = MEMORY_BOUNDLESS,
 		.v1_controller = "memory",
 		.v1_file = "memory.limit_in_bytes",
 		.v2_file = "memory.max",
@@ -24,6 +29,7 @@ static const struct cs_resource_row rows[] = {
 		.path = "linux.resources.memory.swap",
 		.zero_unlimited = true,
 		.negative_unlimited = true,
+		.boundless = MEMORY_BOUNDLESS,
 		.v1_controller = "memory",
 		.v1_file = "memory.memsw.limit_in_bytes",
 		.v2_file = "memory.swap.max", /* swap alone, unlike the three above */
@@ -35,6 +41,7 @@ static const struct cs_resource_row rows[] = {
 		.path = "linux.resources.pids.limit",
 		.zero_unlimited = true,
 		.negative_unlimited = true,
+		.boundless = PIDS_BOUNDLESS,
 		.v1_controller = "pids",
 		.v1_file = "pids.max",
 		.v2_file = "pids.max",

@@ -36,6 +36,7 @@ struct cs_resource_row {
 	const char *path;          /* "linux.resources.memory.limit" */
 	bool zero_unlimited;       /* 0 means no limit in config.json: engines take it for "not set" */
 	bool negative_unlimited;   /* -1 (or below) means no limit */
+	uint64_t boundless;        /* from here on it is a limit by name alone: more than any kernel can have; 0: none known */
 	const char *v1_controller; /* "memory"; v2 calls it the same, "cpu,cpuacct" aside */
 	const char *v1_file;       /* "memory.limit_in_bytes" */
 	const char *v2_file;       /* "memory.max" */

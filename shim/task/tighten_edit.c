@@ -64,12 +64,18 @@ int cs__tighten_put(const struct cs__tighten *t, const char *path, struct cs_jso
 
 int cs__tighten_put_unified(const struct cs__tighten *t, const char *key, const char *text)
 {
-	struct cs_json *unified = cs__tighten_get(t, UNIFIED);
-	struct cs_json *value = cs_json_new_string(text);
+	struct cs_json *value = cs_json_new_string(text), *unified;
 	char path[96];
-	size_t at = cs_json_find(unified, key);
+	size_t at;
 	int r;
 
+	if (!cs__tighten_get(t, UNIFIED) &&
+	    cs_json_set(t->root, &UNIFIED[t->strip], cs_json_new_object(), t->err) < 0) {
+		cs_json_free(value);
+		return -1;
+	}
+	unified = cs__tighten_get(t, UNIFIED);
+	at = cs_json_find(unified, key);
 	snprintf(path, sizeof(path), UNIFIED ".%s", key);
 	if (value)
 		note_values(t, path, cs_json_member(unified, key), value);
@@ -93,10 +99,12 @@ bool cs__tighten_always(const struct cs__tighten *t, const char *name)
 	       cs_opt_origin_of(&t->set, cs_opt_by_name(&t->set, name)) == CS_ORIGIN_ANNOTATION;
 }
 
-uint64_t cs__tighten_clamp(uint64_t value, uint64_t bound, bool always)
+uint64_t cs__tighten_clamp(uint64_t value, uint64_t bound, uint64_t boundless, bool always)
 {
 	if (bound == CS_UNLIMITED)
 		return value;
+	if (boundless && value >= boundless)
+		always = true;
 	return value == CS_UNLIMITED || (always && value > bound) ? bound : value;
 }
 

@@ -45,8 +45,11 @@ int cs__tighten_want(const struct cs__tighten *t, const struct cs_json *json, co
 /* Does the setting bound every value, or only those without a limit? */
 bool cs__tighten_always(const struct cs__tighten *t, const char *name);
 
-/* What is left of a number under a bound; CS_UNLIMITED on either side is none. */
-uint64_t cs__tighten_clamp(uint64_t value, uint64_t bound, bool always);
+/*
+ * What is left of a number under a bound; CS_UNLIMITED on either side is none,
+ * and so is a value from `boundless` on (0: no such).
+ */
+uint64_t cs__tighten_clamp(uint64_t value, uint64_t bound, uint64_t boundless, bool always);
 
 /*
  * Fails with CS_INVALID when a key on one of our paths is spelt as Go's reader

@@ -16,6 +16,7 @@
 
 #define CPU_QUOTA_MIN_US 1000 /* the kernel refuses less (kernel/sched/core.c, min_cfs_quota_period) */
 #define PERIOD "linux.resources.cpu.period"
+#define CPUS_BOUNDLESS 8192 /* no Linux is built for more */
 
 static const char *flag_name(const struct cs_resource_row *row)
 {
@@ -75,13 +76,24 @@ static const struct cs_json *in_force(const struct cs__tighten *t, const char *p
 	return cs_json_get(t->config, path);
 }
 
+/* The number of a unified key that holds for a container under update; CS_UNLIMITED when there is none. */
+static int unified_in_force(const struct cs__tighten *t, const char *key, uint64_t *ret)
+{
+	const char *text = cs_json_string(cs_json_member(in_force(t, "linux.resources.unified"), key));
+
+	*ret = CS_UNLIMITED;
+	return text ? cs_resource_unified(text, key, ret, t->err) : 0;
+}
+
 /* --- one number and its twin ------------------------------------------------------- */
 
 struct limited {
-	uint64_t value;   /* at the path, as it is now; CS_UNLIMITED: none */
+	uint64_t asked;   /* at the path, by the input; CS_UNLIMITED: none */
+	uint64_t value;   /* the same as it is now */
 	bool said;        /* by the input, at the path */
-	uint64_t unified; /* the same for the twin */
+	uint64_t unified; /* the twin, as it is now */
 	bool unified_said;
+	bool filled;      /* the one of the two that counts where both are obeyed was lowered */
 };
 
 static int limit_unified(const struct cs__tighten *t, const struct cs_resource_row *row, uint64_t bound,
@@ -94,13 +106,15 @@ static int limit_unified(const struct cs__tighten *t, const struct cs_resource_r
 	if (unified_text(t, row->unified_key, &text) < 0)
 		return -1;
 	ret->unified_said = text != NULL;
+	ret->filled = ret->asked != ret->value;
 	if (!text)
 		return 0;
 	if (cs_resource_unified(text, row->unified_key, &ret->unified, t->err) < 0)
 		return -1;
-	out = cs__tighten_clamp(ret->unified, bound, always);
+	out = cs__tighten_clamp(ret->unified, bound, row->boundless, always);
 	if (out != ret->unified && put_unified_number(t, row->unified_key, out) < 0)
 		return -1;
+	ret->filled = ret->unified != out;
 	ret->unified = out;
 	return 0;
 }
@@ -114,9 +128,10 @@ static int limit_number(const struct cs__tighten *t, enum cs_resource resource, 
 	uint64_t out;
 
 	ret->said = !is_silent(value, row);
-	if (cs_resource_number(value, row, &ret->value, t->err) < 0)
+	if (cs_resource_number(value, row, &ret->asked, t->err) < 0)
 		return -1;
-	out = cs__tighten_clamp(ret->value, bound, always);
+	ret->value = ret->asked;
+	out = cs__tighten_clamp(ret->value, bound, row->boundless, always);
 	if (t->what == CS__TIGHTEN_RESOURCES && !ret->said)
 		out = ret->value;
 	if (out != ret->value && put_number(t, row->path, out) < 0)
@@ -148,55 +163,131 @@ static bool swap_always(const struct cs__tighten *t)
 	       (cs_opt_origin_of(&t->set, row) == CS_ORIGIN_BUILTIN && cs__tighten_always(t, "memory"));
 }
 
-/* memory.swap: memory and swap together, on either version of cgroups. */
-static int limit_swap(const struct cs__tighten *t, uint64_t bound, const struct limited *memory)
+static uint64_t swap_of_pair(uint64_t memory, uint64_t memory_swap)
+{
+	if (memory_swap == CS_UNLIMITED)
+		return CS_UNLIMITED;
+	return memory_swap > memory ? memory_swap - memory : 0;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	uint64_t ret;
+
+	return a == CS_UNLIMITED || b == CS_UNLIMITED || __builtin_add_overflow(a, b, &ret) ? CS_UNLIMITED : ret;
+}
+
+static int number_in_force(const struct cs__tighten *t, enum cs_resource resource, uint64_t *ret)
+{
+	const struct cs_resource_row *row = cs_resource_row(resource);
+
+	return cs_resource_number(in_force(t, row->path), row, ret, t->err);
+}
+
+/* memory.swap is memory and swap together, on either version of cgroups. */
+struct swap {
+	uint64_t sum, alone; /* CS_UNLIMITED: none */
+	bool said, alone_said;
+};
+
+/* What the input says of swap, and what is in force where it does not. */
+static int read_swap(const struct cs__tighten *t, struct swap *ret)
 {
 	const struct cs_resource_row *row = cs_resource_row(CS_RES_MEMORY_SWAP);
 	const struct cs_json *value = cs__tighten_get(t, row->path);
-	bool always = swap_always(t), said = !is_silent(value, row);
-	uint64_t in, out;
+	const char *text;
 
-	/* an engine may leave the swap beside a new memory limit as it is: their sum is said anew */
-	if (t->what == CS__TIGHTEN_RESOURCES && !said) {
-		if (!memory->said)
-			return 0;
-		value = in_force(t, row->path);
-	}
-	if (cs_resource_number(value, row, &in, t->err) < 0)
+	ret->said = !is_silent(value, row);
+	if (unified_text(t, row->unified_key, &text) < 0)
 		return -1;
+	ret->alone_said = text != NULL;
+	if (ret->said ? cs_resource_number(value, row, &ret->sum, t->err) < 0
+		      : number_in_force(t, CS_RES_MEMORY_SWAP, &ret->sum) < 0)
+		return -1;
+	return text ? cs_resource_unified(text, row->unified_key, &ret->alone, t->err)
+		    : unified_in_force(t, row->unified_key, &ret->alone);
+}
+
+/*
+ * An update says the memory and not the swap: an engine may count the swap
+ * that was there with the new limit, or leave the sum as it was. The less of
+ * the two is said, so that neither is exceeded.
+ */
+static int limit_swap(const struct cs__tighten *t, uint64_t bound, const struct limited *memory,
+		      const struct swap *swap)
+{
+	const struct cs_resource_row *row = cs_resource_row(CS_RES_MEMORY_SWAP);
+	bool always = swap_always(t) || memory->filled, anew = t->what == CS__TIGHTEN_RESOURCES && !swap->said;
+	uint64_t in = swap->sum, was = CS_UNLIMITED, out;
+
+	if (anew && !memory->said)
+		return 0;
+	if (anew && number_in_force(t, CS_RES_MEMORY, &was) < 0)
+		return -1;
+	if (anew)
+		in = CS_MIN(in, sum(memory->value, swap_of_pair(was, swap->sum)));
 	/* where only gaps are filled a memory limit of its own may lie above */
 	if (!always && memory->value != CS_UNLIMITED)
 		bound = CS_MAX(bound, memory->value);
-	out = cs__tighten_clamp(in, bound, always);
-	return out != in || (t->what == CS__TIGHTEN_RESOURCES && !said) ? put_number(t, row->path, out) : 0;
+	out = cs__tighten_clamp(in, bound, row->boundless, always);
+	return out != in || anew ? put_number(t, row->path, out) : 0;
 }
 
-/* unified memory.swap.max: swap alone, beside whichever memory limit is in force. */
-static int limit_swap_unified(const struct cs__tighten *t, uint64_t bound, const struct limited *memory)
+/* Puts what is not there yet. */
+static int put_pair(const struct cs__tighten *t, enum cs_resource resource, uint64_t value, uint64_t unified)
 {
-	static const char key[] = "memory.swap.max";
-	uint64_t in = CS_UNLIMITED, out, beside = memory->value;
+	const struct cs_resource_row *row = cs_resource_row(resource);
+	const struct cs_json *now = cs__tighten_get(t, row->path);
+	uint64_t number = CS_UNLIMITED, twin = CS_UNLIMITED;
 	const char *text;
 
-	if (unified_text(t, key, &text) < 0)
+	if (cs_resource_number(now, row, &number, t->err) < 0 || unified_text(t, row->unified_key, &text) < 0 ||
+	    (text && cs_resource_unified(text, row->unified_key, &twin, t->err) < 0))
 		return -1;
-	/* a memory.max of unified outranks the one that the swap above was counted with */
-	if (!text && !memory->unified_said)
-		return 0;
-	if (text && cs_resource_unified(text, key, &in, t->err) < 0)
+	if (number != value && put_number(t, row->path, value) < 0)
 		return -1;
-	if (memory->unified_said)
-		beside = memory->unified;
-	else if (t->what == CS__TIGHTEN_RESOURCES && !memory->said)
-		beside = t->settings->memory_bytes; /* at most, so the least is left for swap */
-	out = cs__tighten_clamp(in, bound > beside ? bound - beside : 0, swap_always(t));
-	return out != in ? put_unified_number(t, key, out) : 0;
+	return twin != unified ? put_unified_number(t, row->unified_key, unified) : 0;
+}
+
+/*
+ * Memory or swap stand in `unified` as well. Which of the two forms an engine
+ * heeds, and which sum comes out when it heeds one key of each, is its own
+ * business: so all four keys are made to say the same, the least that is said.
+ */
+static int limit_both_forms(const struct cs__tighten *t, uint64_t memory_bound, uint64_t bound,
+			    const struct limited *memory, const struct swap *swap)
+{
+	uint64_t path_memory = memory->value, unified_memory = memory->unified, was = CS_UNLIMITED, least, alone;
+
+	if (t->what == CS__TIGHTEN_RESOURCES &&
+	    (number_in_force(t, CS_RES_MEMORY, &was) < 0 ||
+	     (!memory->unified_said && unified_in_force(t, "memory.max", &unified_memory) < 0)))
+		return -1;
+	if (t->what == CS__TIGHTEN_RESOURCES && !memory->said)
+		path_memory = was;
+	least = CS_MIN(path_memory, unified_memory);
+	if (least == CS_UNLIMITED)
+		least = memory_bound;
+	if (memory->said && memory->asked != CS_UNLIMITED)
+		path_memory = memory->asked;
+	alone = CS_MIN(swap_of_pair(path_memory, swap->sum), swap->alone);
+	if (t->what == CS__TIGHTEN_RESOURCES && !swap->said)
+		alone = CS_MIN(alone, swap_of_pair(was, swap->sum));
+	alone = CS_MIN(alone, bound > least ? bound - least : 0);
+	return put_pair(t, CS_RES_MEMORY, least, least) < 0 ? -1 :
+							      put_pair(t, CS_RES_MEMORY_SWAP, sum(least, alone), alone);
+}
+
+static bool has_unified_memory(const struct cs_json *unified)
+{
+	return cs_json_member(unified, "memory.max") || cs_json_member(unified, "memory.swap.max");
 }
 
 static int limit_memory(const struct cs__tighten *t)
 {
 	uint64_t memory_bound = t->settings->memory_bytes, swap_bound = t->settings->memory_swap_bytes;
 	struct limited memory;
+	struct swap swap;
 
 	if (memory_bound == CS_UNLIMITED)
 		return 0;
@@ -204,7 +295,15 @@ static int limit_memory(const struct cs__tighten *t)
 		return -1;
 	if (swap_bound == CS_UNLIMITED)
 		return 0;
-	return limit_swap(t, swap_bound, &memory) < 0 ? -1 : limit_swap_unified(t, swap_bound, &memory);
+	if (read_swap(t, &swap) < 0)
+		return -1;
+	if (t->what == CS__TIGHTEN_RESOURCES &&
+	    !(memory.said || memory.unified_said || swap.said || swap.alone_said))
+		return 0;
+	if (has_unified_memory(cs__tighten_get(t, "linux.resources.unified")) ||
+	    has_unified_memory(in_force(t, "linux.resources.unified")))
+		return limit_both_forms(t, memory_bound, swap_bound, &memory, &swap);
+	return limit_swap(t, swap_bound, &memory, &swap);
 }
 
 /* --- CPU time ------------------------------------------------------------------------- */
@@ -217,9 +316,11 @@ struct cpu {
 static bool clamp_cpu(struct cpu *cpu, uint64_t millicpus, bool always)
 {
 	unsigned __int128 most = (unsigned __int128)millicpus * cpu->period_us;
+	unsigned __int128 asked = (unsigned __int128)cpu->quota_us * 1000;
 
-	if (cpu->quota_us != CS_UNLIMITED &&
-	    (!always || (unsigned __int128)cpu->quota_us * 1000 <= most))
+	if (asked >= (unsigned __int128)CPUS_BOUNDLESS * 1000 * cpu->period_us)
+		always = true;
+	if (cpu->quota_us != CS_UNLIMITED && (!always || asked <= most))
 		return false;
 	most /= 1000;
 	if (most < CPU_QUOTA_MIN_US)
@@ -263,31 +364,44 @@ static int limit_cpu_unified(const struct cs__tighten *t, bool always, uint64_t 
 	return cs__tighten_put_unified(t, "cpu.max", now);
 }
 
+/* What of the pair an update does not say. Of the key and its twin the one that leaves less. */
+static int cpu_in_force(const struct cs__tighten *t, struct cpu *ret)
+{
+	const struct cs_resource_row *row = cs_resource_row(CS_RES_CPU);
+	const char *text = cs_json_string(cs_json_member(in_force(t, "linux.resources.unified"), "cpu.max"));
+	struct cpu twin = { CS_UNLIMITED, 0 };
+	bool said;
+
+	if (read_period(t, in_force(t, PERIOD), &ret->period_us, &said) < 0 ||
+	    cs_resource_number(in_force(t, row->path), row, &ret->quota_us, t->err) < 0 ||
+	    (text && cs_resource_unified_cpu(text, &twin.quota_us, &twin.period_us, t->err) < 0))
+		return -1;
+	ret->period_us = CS_MAX(ret->period_us, twin.period_us);
+	ret->quota_us = CS_MIN(ret->quota_us, twin.quota_us);
+	return 0;
+}
+
 static int limit_cpu(const struct cs__tighten *t)
 {
 	const struct cs_resource_row *row = cs_resource_row(CS_RES_CPU);
 	const struct cs_json *quota = cs__tighten_get(t, row->path), *period = cs__tighten_get(t, PERIOD);
 	bool update = t->what == CS__TIGHTEN_RESOURCES, always = cs__tighten_always(t, flag_name(row));
 	bool quota_said = !is_silent(quota, row), period_said, changed;
-	struct cpu cpu;
+	struct cpu cpu, kept = { CS_UNLIMITED, CS_CPU_PERIOD_US };
 	uint64_t was_us;
 
 	if (t->settings->millicpus == CS_UNLIMITED)
 		return 0;
-	if (read_period(t, period, &cpu.period_us, &period_said) < 0)
+	if (read_period(t, period, &cpu.period_us, &period_said) < 0 ||
+	    cs_resource_number(quota, row, &cpu.quota_us, t->err) < 0 || (update && cpu_in_force(t, &kept) < 0))
 		return -1;
-	if (update && !period_said) {
-		bool known;
-
-		if (read_period(t, in_force(t, PERIOD), &cpu.period_us, &known) < 0)
-			return -1;
-	}
-	if (cs_resource_number(update && !quota_said ? in_force(t, row->path) : quota, row, &cpu.quota_us,
-			       t->err) < 0)
-		return -1;
-	was_us = cpu.period_us;
+	if (!period_said)
+		cpu.period_us = kept.period_us;
+	if (!quota_said)
+		cpu.quota_us = kept.quota_us;
 	if (update && !quota_said && !period_said)
 		return limit_cpu_unified(t, always, cpu.period_us);
+	was_us = cpu.period_us;
 	changed = clamp_cpu(&cpu, t->settings->millicpus, always);
 	/* of an update either half is nothing without the other, which engines may leave or reset */
 	if ((changed || (update && !quota_said)) && put_number(t, row->path, cpu.quota_us) < 0)

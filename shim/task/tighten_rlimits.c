@@ -56,7 +56,7 @@ static uint64_t clamp(uint64_t value, uint64_t bound, const struct cs_spec_rlimi
 {
 	if (is_core(of) && always && bound == 1)
 		return 1;
-	return cs__tighten_clamp(value, bound, always);
+	return cs__tighten_clamp(value, bound, 0, always);
 }
 
 static int clamp_row(const struct cs__tighten *t, struct cs_json *row, const struct cs_spec_rlimit *bound)

@@ -70,3 +70,8 @@ FUZZ_TARGETS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_MAIN)
 tests_fuzz_fuzz_ctl_LDADD = $(LIBS_TASK)
 tests_fuzz_fuzz_ctl_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)
+
+FUZZ_TARGETS += tests/fuzz/fuzz_tighten
+tests_fuzz_fuzz_tighten_SOURCES = tests/fuzz/fuzz_tighten.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_tighten_LDADD = $(LIBS_TASK)
+tests_fuzz_fuzz_tighten_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LINK)

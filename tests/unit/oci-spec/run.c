@@ -7,6 +7,7 @@ cs_unit_suite suite_json_edit;
 cs_unit_suite suite_json_read;
 cs_unit_suite suite_json_write;
 cs_unit_suite suite_profile;
+cs_unit_suite suite_profile_both;
 cs_unit_suite suite_resources;
 cs_unit_suite suite_spec_check;
 cs_unit_suite suite_spec_new;
@@ -23,6 +24,7 @@ int main(void)
 		suite_json_read,
 		suite_json_write,
 		suite_profile,
+		suite_profile_both,
 		suite_resources,
 		suite_spec_check,
 		suite_spec_new,

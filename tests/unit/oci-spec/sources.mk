@@ -9,6 +9,7 @@ tests_unit_oci_spec_run_SOURCES = $(UNIT_COMMON) tests/unit/oci-spec/run.c \
 	tests/unit/oci-spec/test_json_read.c \
 	tests/unit/oci-spec/test_json_write.c \
 	tests/unit/oci-spec/test_profile.c \
+	tests/unit/oci-spec/test_profile_both.c \
 	tests/unit/oci-spec/test_resources.c \
 	tests/unit/oci-spec/test_spec_check.c \
 	tests/unit/oci-spec/test_spec_new.c \

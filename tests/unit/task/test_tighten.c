@@ -150,7 +150,10 @@ START_TEST(swap_counts_with_memory)
 	set("memory-swap", "200k");
 	ck_resources("'memory':{'limit':4096,'swap':8192}", "{'memory':{'limit':4096,'swap':8192}}");
 	ck_resources("'unified':{'memory.swap.max':'max'},'memory':{'limit':51200}",
-		     "{'unified':{'memory.swap.max':'153600'},'memory':{'limit':51200,'swap':204800}}");
+		     "{'unified':{'memory.swap.max':'153600','memory.max':'51200'},'memory':{'limit':51200,'swap':204800}}");
+	/* of two forms the least that either says */
+	ck_resources("'unified':{'memory.max':'max'},'memory':{'limit':51200,'swap':204800}",
+		     "{'unified':{'memory.max':'51200','memory.swap.max':'153600'},'memory':{'limit':51200,'swap':204800}}");
 	only("unbounded", "memory", "100k");
 	ck_resources("'memory':{'limit':204800}", "{'memory':{'limit':204800,'swap':204800}}");
 }
