@@ -223,8 +223,14 @@ caller_gone() {
     rm -f "$T/record"
     { timeout 20 "$CAISSON" exec --result "$T/record" "$s" -- sh -c 'exec 2>&1; while :; do echo y; done' 2>&1; echo $? >"$T/status"; } | head -c 1 >/dev/null
     is "$(cat "$T/status") $(field reason)" "141 cancelled" "$e: nobody reads any more"
-    x --stop-timeout 5s --timeout 300ms -- sh -c 'trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done'
-    is "$rc $(field reason) $(echo "$out" | tr '\n' ' ')" "124 wall-limit up asked " "$e: --stop-timeout gives it a chance"
+    rm -f "$T/record"
+    spawn "$CAISSON" exec --result "$T/record" --stop-timeout 20s "$s" -- \
+        sh -c 'trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done'
+    caller=$pid
+    wait_until 10 grep -q up "$T/spawn.out"
+    kill "$caller"
+    wait "$caller"
+    is "$? $(field reason) $(tr '\n' ' ' <"$T/spawn.out")" "143 cancelled up asked " "$e: --stop-timeout gives it a chance"
 }
 
 # SIGSTOP to caisson stops neither its wall limit nor the session's end
@@ -303,7 +309,11 @@ session_ends() {
     is "$rc" 125 "$e: a session that is over"
 }
 
-for e in $(engines); do
+# a machine that is emulated gets what hangs on its control groups: runsc's execs have none
+slow=0 these=
+if [ "$CAISSON_SLOW" -ge 5 ]; then slow=1 these='runc crun'; fi
+# shellcheck disable=SC2086 # words
+for e in $(engines $these); do
     begin
     finish
     snapshot before
@@ -311,8 +321,7 @@ for e in $(engines); do
     own_limits
     F008_ends_its_tree
     caller_gone
-    # a machine that is emulated gets what hangs on its control groups
-    if [ "$CAISSON_SLOW" -lt 5 ]; then
+    if [ $slow = 0 ]; then
         first_steps
         wrong
         F007_as_in_a_run
