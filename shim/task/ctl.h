@@ -124,6 +124,9 @@ int cs_ctl_connect_in(int dir_fd, int64_t timeout_ns, struct cs_ctl_client *ret)
 int cs_ctl_call(const struct cs_ctl_client *client, struct cs_json *request_consume, int64_t deadline_ns,
 		struct cs_json **ret, struct cs_err *err);
 
+/* Sends a request, which is consumed, as the last word of a connection: nobody waits for what comes of it. */
+int cs_ctl_tell(struct cs_ctl_client *client, struct cs_json *request_consume, struct cs_err *err);
+
 /* Waits until the connection is closed, which is when the run is over and removed. 0, -ETIMEDOUT, -errno. */
 int cs_ctl_wait_closed(const struct cs_ctl_client *client, int64_t deadline_ns);
 

@@ -176,10 +176,9 @@ static int receive(int fd, int64_t deadline_ns, struct cs_json **ret, struct cs_
 	return cs_ctl_parse_reply(packet, (size_t)n, ret, err);
 }
 
-int cs_ctl_call(const struct cs_ctl_client *client, struct cs_json *request_consume, int64_t deadline_ns,
-		struct cs_json **ret, struct cs_err *err)
+static int send_request(const struct cs_ctl_client *client, struct cs_json *request_consume, struct cs_err *err)
 {
-	cs_autojson struct cs_json *request = request_consume, *reply = NULL;
+	cs_autojson struct cs_json *request = request_consume;
 	cs_auto(buf) text = CS_BUF_INIT(CS_CTL_BYTES_MAX);
 
 	if (!request)
@@ -190,6 +189,24 @@ int cs_ctl_call(const struct cs_ctl_client *client, struct cs_json *request_cons
 	if (send(client->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return errno == EPIPE || errno == ECONNRESET ? fail_over(err)
 							      : cs_fail(err, CS_IO, errno, "control socket");
+	return 0;
+}
+
+int cs_ctl_tell(struct cs_ctl_client *client, struct cs_json *request_consume, struct cs_err *err)
+{
+	int r = send_request(client, request_consume, err);
+
+	cs_ctl_client_release(client);
+	return r;
+}
+
+int cs_ctl_call(const struct cs_ctl_client *client, struct cs_json *request_consume, int64_t deadline_ns,
+		struct cs_json **ret, struct cs_err *err)
+{
+	cs_autojson struct cs_json *reply = NULL;
+
+	if (send_request(client, request_consume, err) < 0)
+		return -1;
 	if (receive(client->fd, deadline_ns, &reply, err) < 0)
 		return -1;
 	if (ret)

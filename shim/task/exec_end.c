@@ -147,10 +147,9 @@ static void undo(struct job *job)
 	/* what could not be removed is left to the supervisor, who tries again at the connection's end */
 	if (r < 0)
 		cs_strv_addf(&job->result->leftovers, "cgroup %s: %s, process %d", path, strerror(-r), (int)holder);
-	else if (exec->name[0] && cs_ctl_call(&exec->ctl, cs_ctl_request("exec-end"), cs_clock_deadline_ns(EXEC_ASK_NS),
-					      NULL, &err) < 0)
-		cs_log_debug("end of the exec: %s", err.text);
 	cs_loop_remove(job->loop, &exec->ctl_source);
+	if (r == 0 && exec->name[0] && cs_ctl_tell(&exec->ctl, cs_ctl_request("exec-end"), &err) < 0)
+		cs_log_debug("end of the exec: %s", err.text);
 	cs_ctl_client_release(&exec->ctl);
 }
 
