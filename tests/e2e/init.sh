@@ -1,7 +1,7 @@
 #!/bin/sh
 # caisson run --init: process 1 reaps and passes signals on.
 # needs: root python3 catatonit
-# tags: peers
+# tags: vm peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 

@@ -20,7 +20,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tools="sh dash bash env cat head tail tr sort uniq wc cut tee seq yes dd cp mv ln rm mkdir rmdir mkfifo mknod mktemp touch
 chmod chown stat readlink realpath dirname basename date sleep timeout true false test [ printf echo id whoami nproc kill
 ls df du sync truncate od base64 sha256sum md5sum expr paste tac nohup stdbuf env stty tty shuf install comm join fold split nl
-uname grep sed awk mawk gawk find xargs cmp diff ps pgrep pidof free setsid unshare nsenter mount umount findmnt flock
+uname catatonit tini-static grep sed awk mawk gawk find xargs cmp diff ps pgrep pidof free setsid unshare nsenter mount umount findmnt flock
 prlimit setpriv taskset losetup mkfs.ext4 mke2fs fsfreeze getent strace jq ip ldconfig script getopt hostname column"
 engines="runc crun runsc"
 

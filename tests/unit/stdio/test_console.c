@@ -185,7 +185,6 @@ END_TEST
 START_TEST(a_slow_reader_stops_the_program)
 {
 	static char data[400000];
-	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
 	struct cs_console_config config = CS_CONSOLE_CONFIG_INIT;
 	struct cs_drain_config drain = CS_DRAIN_CONFIG_INIT;
 	struct plumbing p;
