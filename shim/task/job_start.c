@@ -12,6 +12,7 @@
 #include "shim/base/file.h"
 #include "shim/engine/engine_call.h"
 #include "shim/engine/engine_log.h"
+#include "shim/sys/pty.h"
 #include "shim/task/verify.h"
 
 /* How long past the wall limit the guardian waits for a supervisor before it acts itself. */
@@ -139,7 +140,10 @@ int cs__job_receive_terminal(struct job *job, struct cs_err *err)
 	if (cs_terminal_receive(job->terminal, cs_clock_deadline_ns(job->s->engine_timeout_ns), &job->interrupted,
 				&master_fd, err) < 0)
 		return -1;
-	cs_streams_give_terminal(job->streams, master_fd, cs_terminal_size_fd());
+	/* a detached run takes the size over and lets go of the terminal that it is of */
+	if (job->s->detach)
+		cs_pty_copy_size(cs_terminal_size_fd(), master_fd);
+	cs_streams_give_terminal(job->streams, master_fd, job->s->detach ? -1 : cs_terminal_size_fd());
 	return 0;
 }
 

@@ -170,9 +170,9 @@ static const char *const exclusive[][2] = {
 /* What asks for the caller's streams or company, which a detached run does not have. */
 static int check_detached(struct cs_settings_tree *tree, struct cs_err *err)
 {
-	static const char *const attached[] = { "interactive", "tty", "die-with-parent", "stdout", "stderr", "format", "capture" };
+	static const char *const attached[] = { "interactive", "die-with-parent", "stdout", "stderr", "format", "capture" };
 	const struct cs_settings *v = &tree->values;
-	const bool asked[] = { v->interactive, v->tty, v->die_with_parent, v->stdout_file, v->stderr_file,
+	const bool asked[] = { v->interactive, v->die_with_parent, v->stdout_file, v->stderr_file,
 			       v->format != CS_FORMAT_TEXT, v->capture != CS_KEEP_NONE };
 	_Static_assert(CS_ARRAY_LEN(attached) == CS_ARRAY_LEN(asked), "a value for every name");
 

@@ -286,6 +286,23 @@ def ctrl_c_without_input(t, command):
     expect(t.wait(), 130, "status")
 
 
+def detached_lets_go(t, command):
+    """run -d -t: has the size of the terminal it was started at, and does not hold that terminal open."""
+    t.resize(21, 43)
+    run_id = command[command.index("--id") + 1]
+    t.start([a for a in command if a not in ("-i", "--")] + ["-d", "--", "sh", "-c", "stty size; sleep 500"])
+    expect(t.wait(), 0, "status")
+    own = os.fstat(t.slave)  # by device and inode: the container's has the same name
+    for link in glob.glob("/proc/[0-9]*/fd/*"):
+        try:
+            held = os.path.samestat(os.stat(link), own) and int(link.split("/")[2]) != os.getpid()
+        except OSError:
+            continue
+        if held:
+            raise Wrong("it is open in %s" % open("/proc/%s/comm" % link.split("/")[2]).read())
+    t.wait_for(lambda: b"21 43" in subprocess.run([command[0], "logs", run_id], capture_output=True).stdout, "the size")
+
+
 def main():
     terminal = Terminal()
     try:

@@ -93,6 +93,19 @@ in_a_session() {
     wait "$pid"
 }
 
+# Detached, the terminal's output is kept like any other.
+detached() {
+    run "$CAISSON" run -d -t --runtime "$rt" --id "tty-$$-d-$e" -- sh -c 'test -t 0 && echo term; echo err >&2; exit 4' </dev/null
+    is "$rc|$out" "0|tty-$$-d-$e" "$e: run -d -t"
+    run "$CAISSON" wait "tty-$$-d-$e"
+    is "$rc" 4 "$e: … its exit status"
+    run "$CAISSON" logs "tty-$$-d-$e"
+    is "$out|$err" "$(printf 'term\r\nerr\r')|" "$e: … and all of its output is stdout"
+    run "$CAISSON" rm "tty-$$-d-$e"
+    scene detached_lets_go "run -d -t keeps nothing of the caller's terminal" --id "tty-$$-d-$e"
+    run "$CAISSON" rm -f "tty-$$-d-$e"
+}
+
 refused() {
     for flags in "--stdout $T/x" "--stderr $T/x" "--format json --capture head"; do
         # shellcheck disable=SC2086 # flags are several words
@@ -116,6 +129,7 @@ for e in $(engines); do
     last_bytes
     caps
     in_a_session
+    detached
     job "$e" -t --state-dir "$_long" -- echo here </dev/null
     is "$rc|$out" "0|$(printf 'here\r')" "$e: F064 a state directory of ${#_long} bytes"
     compare "$e" "$e: nothing is left behind"
