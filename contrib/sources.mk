@@ -6,7 +6,7 @@ dist_doc_DATA += contrib/result.schema.json
 # subcommand has both without a line here.
 MAN_TEXTS = contrib/man/caisson.1.in contrib/man/caisson.json.5.in contrib/man/caisson-run.in \
 	contrib/man/caisson-exec.in contrib/man/caisson-ps.in contrib/man/caisson-gc.in \
-	contrib/man/caisson-check.in contrib/man/caisson-bundle.in
+	contrib/man/caisson-check.in contrib/man/caisson-configure.in contrib/man/caisson-bundle.in
 COMPLETION_PARTS = contrib/completion/table.awk contrib/completion/bash.awk contrib/completion/bash.tail \
 	contrib/completion/fish.awk contrib/completion/zsh.awk
 COMPLETIONS = contrib/completion/caisson.bash contrib/completion/caisson.zsh contrib/completion/caisson.fish
@@ -46,3 +46,4 @@ clean-local:
 check_PROGRAMS += contrib/bench/drain_driver
 contrib_bench_drain_driver_LDADD = $(LIBS_STDIO)
 EXTRA_DIST += contrib/bench/README.md contrib/bench/bench-drain contrib/bench/bench-run
+EXTRA_DIST += contrib/docker/README.md contrib/docker/daemon.json contrib/podman/README.md contrib/podman/50-caisson.conf

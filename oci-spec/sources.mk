@@ -5,6 +5,7 @@ libcs_oci_spec_a_SOURCES = \
 	oci-spec/json.c oci-spec/json.h oci-spec/json_int.h \
 	oci-spec/json_edit.c oci-spec/json_edit.h \
 	oci-spec/json_read.c \
+	oci-spec/json_text.c oci-spec/json_text.h \
 	oci-spec/json_write.c \
 	oci-spec/profile.c oci-spec/profile.h oci-spec/profile_int.h \
 	oci-spec/profile_both.c \

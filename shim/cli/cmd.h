@@ -111,7 +111,7 @@ int cs_cmd_print(const struct cs_buf *text, struct cs_err *err);
 enum cs_list_format { CS_LIST_TEXT, CS_LIST_JSON };
 
 extern const struct cs_cmd cs_cmd_run, cs_cmd_exec, cs_cmd_ps, cs_cmd_logs, cs_cmd_wait, cs_cmd_stop, cs_cmd_kill,
-	cs_cmd_pause, cs_cmd_resume, cs_cmd_stats, cs_cmd_rm, cs_cmd_gc, cs_cmd_check, cs_cmd_bundle, cs_cmd_help_row,
+	cs_cmd_pause, cs_cmd_resume, cs_cmd_stats, cs_cmd_rm, cs_cmd_gc, cs_cmd_check, cs_cmd_configure, cs_cmd_bundle, cs_cmd_help_row,
 	cs_cmd_version;
 
 #endif

@@ -7,6 +7,7 @@ caisson_SOURCES = \
 	shim/cli/cmd.h \
 	shim/cli/cmd_bundle.c \
 	shim/cli/cmd_check.c \
+	shim/cli/cmd_configure.c \
 	shim/cli/cmd_exec.c \
 	shim/cli/cmd_gc.c \
 	shim/cli/cmd_help.c \

@@ -8,6 +8,7 @@ libcs_task_a_SOURCES = \
 	shim/task/attendant_wire.c \
 	shim/task/cache.c shim/task/cache.h \
 	shim/task/config.c shim/task/config.h \
+	shim/task/configure.c shim/task/configure.h \
 	shim/task/confine.c shim/task/confine.h \
 	shim/task/ctl.c shim/task/ctl.h \
 	shim/task/ctl_client.c \

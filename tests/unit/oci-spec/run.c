@@ -5,6 +5,7 @@ cs_unit_suite suite_features;
 cs_unit_suite suite_json;
 cs_unit_suite suite_json_edit;
 cs_unit_suite suite_json_read;
+cs_unit_suite suite_json_text;
 cs_unit_suite suite_json_write;
 cs_unit_suite suite_profile;
 cs_unit_suite suite_profile_both;
@@ -22,6 +23,7 @@ int main(void)
 		suite_json,
 		suite_json_edit,
 		suite_json_read,
+		suite_json_text,
 		suite_json_write,
 		suite_profile,
 		suite_profile_both,

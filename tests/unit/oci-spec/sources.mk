@@ -7,6 +7,7 @@ tests_unit_oci_spec_run_SOURCES = $(UNIT_COMMON) tests/unit/oci-spec/run.c \
 	tests/unit/oci-spec/test_json.c \
 	tests/unit/oci-spec/test_json_edit.c \
 	tests/unit/oci-spec/test_json_read.c \
+	tests/unit/oci-spec/test_json_text.c \
 	tests/unit/oci-spec/test_json_write.c \
 	tests/unit/oci-spec/test_profile.c \
 	tests/unit/oci-spec/test_profile_both.c \
