@@ -291,7 +291,7 @@ int cs_cpuset_equal(const char *a, const char *b)
 
 int cs_cpuset_both(const char *a, const char *b, struct cs_buf *out)
 {
-	struct cpuset of_a, of_b;
+	struct cpuset of_a = { { 0 } }, of_b = { { 0 } };
 	const char *comma = "";
 	int r = cpuset_parse(a, &of_a);
 
