@@ -144,6 +144,7 @@ static int set_up_attendant(struct making *making, struct cs_err *err)
 		.engine_root = making->foreign->facts.root,
 		.engine_name = face->engine.kind->name,
 		.engine_version = face->engine.version,
+		.hold_end = !face->engine.kind->own_kernel,
 		.state_dir = face->tree.values.state_dir,
 		.dir_fd = making->foreign->dir_fd,
 		.dir_path = making->foreign->path,

@@ -146,6 +146,7 @@ static int set_up_attendant(struct exec *exec, struct cs_err *err)
 		.engine_root = face->foreign.facts.root,
 		.engine_name = face->engine.kind->name,
 		.engine_version = face->engine.version,
+		.hold_end = !face->engine.kind->own_kernel,
 		.state_dir = face->tree.values.state_dir,
 		.dir_fd = face->foreign.dir_fd,
 		.dir_path = face->foreign.path,

@@ -143,6 +143,7 @@ int cs_attendant_setup(struct cs_attendant *attendant, const struct cs_attendant
 	head.u.setup.bounds = plan->bounds;
 	head.u.setup.is_exec = plan->is_exec;
 	head.u.setup.terminal = plan->terminal;
+	head.u.setup.hold_end = plan->hold_end;
 	head.u.setup.uid = plan->uid;
 	head.u.setup.gid = plan->gid;
 	if (pack(plan, &texts) < 0)

@@ -96,6 +96,8 @@ struct cs_attendant_plan {
 	uid_t uid;                  /* the process's on the host: owner of the pipes that it gets */
 	gid_t gid;
 	bool terminal;
+	bool hold_end;              /* with terminal: the caller is not to hear of the end before the last of the output is
+	                             * there (shim/sys/hold.h). Not where the process is an engine's sandbox or proxy */
 	const char *console_socket; /* with terminal: the caller's, which gets one message with one descriptor */
 
 	struct cs_attendant_bounds bounds;

@@ -87,6 +87,18 @@ int cs__attend_watch_process(struct cs__attend *a)
 	return cs_loop_add_fd(a->loop, a->process.fd, EPOLLIN, CS_PRIO_EXIT, on_process, a, &a->process_source);
 }
 
+/* Its parent may know now. And we know how it ended, whatever the kernel's age. */
+static void release_hold(struct cs__attend *a)
+{
+	if (cs_hold_release(a->hold, &a->raw_status) == 0) {
+		a->has_status = true;
+		a->status_pending = false;
+		cs_loop_remove(a->loop, &a->process_source);
+	}
+	cs_hold_free(a->hold);
+	a->hold = NULL;
+}
+
 static void wait_for_status(struct cs__attend *a, int64_t deadline_ns)
 {
 	while (a->status_pending && cs_clock_left_ns(deadline_ns) > 0)
@@ -227,6 +239,11 @@ void cs__attend_finish(struct cs__attend *a)
 	int64_t deadline = cs_clock_deadline_ns(STATUS_NS);
 	struct cs_result result;
 
+	/* first of all: it is not to wait for our counting */
+	if (a->streams && a->terminal)
+		cs_streams_catch_up(a->streams);
+	if (a->hold)
+		release_hold(a);
 	cs_result_init(&result);
 	result.wall_ns = a->begun ? cs_clock_now_ns() - a->start_ns : 0;
 	result.started_wall_ns = a->started_wall_ns;

@@ -8,6 +8,7 @@
 #define CS_TASK_ATTENDANT_INT_H
 
 #include "shim/sys/cgroup.h"
+#include "shim/sys/hold.h"
 #include "shim/sys/loop.h"
 #include "shim/sys/ptysock.h"
 #include "shim/sys/signals.h"
@@ -47,7 +48,7 @@ struct cs__attendant_head {
 	union {
 		struct {
 			struct cs_attendant_bounds bounds;
-			bool is_exec, terminal;
+			bool is_exec, terminal, hold_end;
 			uid_t uid;
 			gid_t gid;
 		} setup;                 /* followed by texts; fds: directory, stdout, stderr */
@@ -82,7 +83,7 @@ void cs__attendant_packet_free(struct cs__attendant_packet *packet);
 
 struct cs__attend {
 	struct cs_attendant_bounds bounds;
-	bool is_exec, terminal;
+	bool is_exec, terminal, hold_end;
 	char *id, *engine_name, *engine_version; /* NULL: not known */
 	char *cgroup_path;    /* NULL: none */
 	uint64_t key;         /* of bucket and record */
@@ -102,6 +103,7 @@ struct cs__attend {
 	int outer_master;     /* until the caller has it */
 	struct cs_ptysock *ptysock; /* until the engine's has come */
 	struct cs_signals *signals;
+	struct cs_hold *hold; /* NULL: its parent hears of its end when we do */
 
 	struct cs_pidref process; /* empty before arm */
 	struct cs_source process_source;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,7 +36,7 @@
 /*
  * From arm on. Files are opened (counters and kill files of the cgroup, the
  * record, /proc/PID/cgroup on v1), a second process is forked; nothing is
- * executed, traced, mounted, bound or connected.
+ * executed, attached to, mounted, bound or connected.
  */
 static const struct cs_sandbox_call calls[] = {
 	/* streams */
@@ -60,6 +61,9 @@ static const struct cs_sandbox_call calls[] = {
 	{ .name = "set_robust_list" }, { .name = "rseq" }, { .name = "setsid" },
 	{ .name = "prctl", .has_arg0 = true, .arg0 = PR_SET_NAME },
 	{ .name = "wait4" }, { .name = "waitid" },
+	/* to let go on what is held (shim/sys/hold.h): nothing of it can be looked at or changed */
+	{ .name = "ptrace", .has_arg0 = true, .arg0 = PTRACE_CONT },
+	{ .name = "ptrace", .has_arg0 = true, .arg0 = PTRACE_LISTEN },
 	/* killing: by descriptor only */
 	{ .name = "pidfd_open" }, { .name = "pidfd_send_signal" },
 	/* the process itself */
@@ -242,6 +246,7 @@ static int setup(struct cs__attend *a, struct cs__attendant_packet *packet, stru
 	a->bounds = packet->head.u.setup.bounds;
 	a->is_exec = packet->head.u.setup.is_exec;
 	a->terminal = packet->head.u.setup.terminal;
+	a->hold_end = packet->head.u.setup.hold_end;
 	a->dir_fd = cs_take_fd(&packet->fds[0]);
 	a->id = text_at(texts[CS__ATTENDANT_ID]);
 	a->engine_name = text_at(texts[CS__ATTENDANT_ENGINE_NAME]);
@@ -310,6 +315,18 @@ static void be_set_up(struct cs__attend *a)
 
 /* --- arm, dismiss, orphaned -------------------------------------------------------------- */
 
+/*
+ * A caller's shim reads a terminal until it hears of the process's end, and no
+ * longer (containerd's ShutdownConsole): what passes through us would often come too late.
+ */
+static void hold_end(struct cs__attend *a)
+{
+	int r = a->terminal && a->hold_end ? cs_hold_new(a->loop, a->process.pid, &a->hold) : 0;
+
+	if (r < 0) /* somebody else traces it: all but the last lines is as ever. Or it has ended already */
+		cs_log_debug("the end is not held: %s", strerror(-r));
+}
+
 static int do_arm(struct cs__attend *a, struct cs__attendant_packet *packet, struct cs_err *err)
 {
 	int r;
@@ -325,11 +342,16 @@ static int do_arm(struct cs__attend *a, struct cs__attendant_packet *packet, str
 		return -1;
 	if (a->terminal && cs__attend_connect_terminal(a, err) < 0)
 		return -1;
+	hold_end(a);
 	/* an exec with pipes is, since before its program could write */
 	if (!a->begun && cs__attend_confine(err) < 0)
 		return -1;
-	if (a->is_exec && !a->begun && begin_streams(a, err) < 0)
-		return -1;
+	if (a->is_exec && !a->begun) {
+		if (begin_streams(a, err) < 0)
+			return -1;
+		/* it may have ended already: the caller hears of that when the verb has gone */
+		cs_streams_catch_up(a->streams);
+	}
 	r = cs__attend_watch_process(a);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "watch the process");

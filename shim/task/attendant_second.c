@@ -102,6 +102,7 @@ static int settle_in(struct second *s)
 	a->streams = NULL;
 	a->ctl = NULL;
 	a->signals = NULL;
+	a->hold = NULL;
 	a->limits = NULL;
 	a->cgroup = NULL;
 	a->dir_fd = a->socket = a->second_socket = -1;

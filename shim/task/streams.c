@@ -363,6 +363,26 @@ int64_t cs_streams_last_byte_ns(const struct cs_streams *s)
 	return last;
 }
 
+/* Turns of the loop that one look is worth: one who writes on is not caught up with. */
+#define CATCH_UP_TURNS 16
+
+void cs_streams_catch_up(struct cs_streams *s)
+{
+	for (unsigned i = 0; i < CATCH_UP_TURNS; i++) {
+		bool more = false;
+
+		/* to ask makes a terminal bring up what it has not brought up yet */
+		for (size_t k = 0; k < CS_STREAMS; k++) {
+			struct cs_drain *drain = s->streams[k].drain;
+
+			more = more || (drain && !cs_drain_at_eof(drain) && !cs_drain_is_idle(drain) &&
+					!cs_drain_is_blocked(drain));
+		}
+		if (!more || cs_loop_turn(s->loop, 0) <= 0)
+			return;
+	}
+}
+
 /* --- the two waits ----------------------------------------------------------------------- */
 
 struct waiting {

@@ -90,6 +90,12 @@ int64_t cs_streams_last_byte_ns(const struct cs_streams *streams);
 void cs_streams_hang_up(struct cs_streams *streams);
 
 /*
+ * Takes what has been written by now, and delivers what of it can be delivered
+ * at once. From outside the loop, which is turned; waits for nothing.
+ */
+void cs_streams_catch_up(struct cs_streams *streams);
+
+/*
  * After the end of the process: turns the loop until both streams are done.
  * Reading ends at EOF or when nothing came for drain_timeout while somebody
  * holds the stream (*ret_held); flushing ends when the sink took nothing for

@@ -674,6 +674,46 @@ START_TEST(a_late_reader_of_a_terminal_loses_nothing)
 }
 END_TEST
 
+/* What containerd's shim does: it reads until it hears of the end, and then what is there at that moment. */
+static void hear_of_the_end(bool is_exec, const char *script, const char *last)
+{
+	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
+	char piece[4096];
+	ssize_t n;
+
+	set_terminal_stage(is_exec);
+	s.plan.hold_end = true;
+	set_up_terminal();
+	run_program(script);
+	arm();
+	take_terminal();
+	if (!is_exec)
+		begin_program();
+	ck_assert_int_eq(cs_fd_set_nonblock(t.callers, true), 0);
+	ck_assert_int_eq(waitpid(s.program.pid, NULL, 0), s.program.pid);
+	while ((n = read(t.callers, piece, sizeof(piece))) > 0)
+		cs_buf_add(&out, piece, (size_t)n);
+	ck_assert_msg(out.data && strstr(out.data, last), "'%s' without '%s'", out.data ? out.data : "", last);
+	cs_pidref_release(&s.program);
+	await_attendant();
+	clear_terminal_stage();
+}
+
+#define ENDS 20
+
+START_TEST(the_end_is_heard_of_after_the_last_word)
+{
+	for (int i = 0; i < ENDS; i++)
+		hear_of_the_end(i % 2, "echo last word", "last word\r\n");
+}
+END_TEST
+
+START_TEST(signals_pass_through_a_hold)
+{
+	hear_of_the_end(false, "trap 'echo term; exit 3' TERM; kill -TERM $$; echo not here", "term\r\n");
+}
+END_TEST
+
 START_TEST(a_terminal_under_a_bucket)
 {
 	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
@@ -821,6 +861,6 @@ CS_UNIT_SUITE(attendant, streams_pass_and_a_record_is_left, the_engines_words_ar
 	      a_restart_does_not_refill_the_bucket, a_reader_that_goes_ends_nothing,
 	      a_reader_that_reads_nothing_is_given_up, flags_of_the_callers_descriptors_stay,
 	      null_stdio_that_is_open_for_reading_only, a_terminal_is_relayed,
-	      the_size_of_a_terminal_follows, a_late_reader_of_a_terminal_loses_nothing, a_terminal_under_a_bucket,
+	      the_size_of_a_terminal_follows, a_late_reader_of_a_terminal_loses_nothing, the_end_is_heard_of_after_the_last_word, signals_pass_through_a_hold, a_terminal_under_a_bucket,
 	      a_silent_one_with_a_terminal, an_engine_that_sends_no_terminal, killed_it_takes_the_container_along, killed_before_start_too,
 	      kept_it_stays_under_its_wall_limit, stopped_it_is_not_waited_for)
