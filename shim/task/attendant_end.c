@@ -44,11 +44,19 @@ static void on_kill_timer(struct cs_loop *loop, void *arg)
 
 void cs__attend_decide(struct cs__attend *a, enum cs_reason reason, int cause)
 {
-	if (a->decided || a->process_dead || a->process.fd < 0)
+	if (a->decided || a->process_dead)
 		return;
 	a->decided = true;
 	a->reason = reason;
 	a->cause = cause;
+	cs__attend_carry_out(a);
+}
+
+void cs__attend_carry_out(struct cs__attend *a)
+{
+	/* an exec's output may reach its cap before the engine has told who it is */
+	if (!a->decided || a->process.fd < 0)
+		return;
 	kill_all(a);
 	if (cs_loop_add_timer(a->loop, cs_clock_deadline_ns(KILL_AGAIN_NS), on_kill_timer, a, &a->kill_timer) < 0)
 		cs_log_debug("no second attempt to kill");

@@ -137,6 +137,8 @@ CS_NORETURN void cs__attendant_main(int socket);
 
 /* attendant_end.c */
 void cs__attend_decide(struct cs__attend *attend, enum cs_reason reason, int cause);
+/* What was decided before it was known whom it is about: once, when that is known. */
+void cs__attend_carry_out(struct cs__attend *attend);
 void cs__attend_on_limit(enum cs_reason reason, void *attend);
 int cs__attend_watch_process(struct cs__attend *attend); /* sets process_dead; 0 or -errno */
 /* After process_dead: counters, streams, status, record, its own group. */

@@ -402,6 +402,7 @@ static void arm(struct cs__attend *a, struct cs__attendant_packet *packet)
 	}
 	answer(a, &err, &words, NULL, 0);
 	close_socket(a);
+	cs__attend_carry_out(a);
 }
 
 static CS_NORETURN void be_dismissed(struct cs__attend *a)

@@ -397,6 +397,30 @@ START_TEST(output_cap)
 }
 END_TEST
 
+START_TEST(output_cap_of_an_exec_that_is_faster_than_its_verb)
+{
+	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
+
+	set_stage(true);
+	s.plan.bounds.stdout_limit_bytes = 1000;
+	s.plan.bounds.kill_at_output_limit = true;
+	set_up();
+	run_program("exec yes");
+	/* the cap has been reached when all of it is here */
+	while (out.len < 1000) {
+		char piece[1000];
+		ssize_t n = read(s.out, piece, sizeof(piece));
+
+		ck_assert_int_gt((int)n, 0);
+		cs_buf_add(&out, piece, (size_t)n);
+	}
+	arm();
+	ck_assert_int_eq(reap_program(), SIGKILL);
+	await_attendant();
+	clear_stage();
+}
+END_TEST
+
 /* A life of a container that writes 300 lines: what of it gets through. */
 static size_t life(uint64_t rate, uint64_t burst)
 {
@@ -637,15 +661,22 @@ END_TEST
 START_TEST(the_size_of_a_terminal_follows)
 {
 	cs_auto(buf) out = CS_BUF_INIT(1 << 20);
-	struct winsize size = { .ws_row = 33, .ws_col = 77 };
+	struct winsize size = { .ws_row = 33, .ws_col = 77 }, seen;
+	int64_t deadline = patience(), nap_ns = CS_NAP_NS;
+	int inner;
 
 	set_terminal_stage(true);
 	set_up_terminal();
+	inner = cs_fd_dup(t.engines, 3);
 	run_program("exec <&2; echo ready; read line; stty size");
 	arm();
 	take_terminal();
 	read_terminal_until("ready", &out);
 	ck_assert_int_eq(ioctl(t.callers, TIOCSWINSZ, &size), 0);
+	/* a size and a key go different ways; the key must not be the first */
+	while (ioctl(inner, TIOCGWINSZ, &seen) == 0 && seen.ws_col != 77 && cs_clock_left_ns(deadline) > 0)
+		cs_clock_nap(&nap_ns, deadline);
+	close(inner);
 	ck_assert_int_eq((int)write(t.callers, "\r", 1), 1);
 	ck_assert_int_eq(reap_program(), 0);
 	read_terminal_to_end(&out);
@@ -858,6 +889,7 @@ END_TEST
 CS_UNIT_SUITE(attendant, streams_pass_and_a_record_is_left, the_engines_words_are_passed_on_and_not_counted,
 	      dismissed_it_gives_the_words_back_and_leaves, a_dismissed_execs_words_have_gone_to_the_caller,
 	      the_verb_dies_before_arm, wall_time_ends_a_silent_one, wall_time_ends_an_exec, idle_time, output_cap,
+	      output_cap_of_an_exec_that_is_faster_than_its_verb,
 	      a_restart_does_not_refill_the_bucket, a_reader_that_goes_ends_nothing,
 	      a_reader_that_reads_nothing_is_given_up, flags_of_the_callers_descriptors_stay,
 	      null_stdio_that_is_open_for_reading_only, a_terminal_is_relayed,
