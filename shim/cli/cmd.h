@@ -14,7 +14,6 @@
 
 struct cs_cmd;
 struct cs_config;
-struct cs_json;
 struct cs_settings;
 struct cs_settings_tree;
 
@@ -95,11 +94,6 @@ int cs_cmd_each_id(struct cs_cmd_call *call, unsigned flags, cs_cmd_id_fn *fn, v
 /* Time that a supervisor has for a connection, and for an answer: one that is stopped or stuck shall hold nobody up. */
 #define CS_CMD_CONNECT_NS (2 * INT64_C(1000000000))
 #define CS_CMD_ANSWER_NS (5 * INT64_C(1000000000))
-
-/* cs_ctl_call, with what can be done about a supervisor that does not answer within the time. The request is consumed. */
-struct cs_ctl_client;
-int cs_cmd_call(const struct cs_ctl_client *client, const char *id, struct cs_json *request_consume, int64_t timeout_ns,
-		struct cs_err *err);
 
 /* Connects, sends {"op": word} to a live run and waits for the answer. */
 int cs_cmd_ask(const char *state_dir, const char *id, const char *word, struct cs_err *err);

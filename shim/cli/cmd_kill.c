@@ -37,7 +37,7 @@ static int kill_one(const char *state_dir, const char *id, void *arg, struct cs_
 
 	if (cs_ctl_connect(state_dir, id, CS_CMD_CONNECT_NS, &client, err) < 0)
 		return -1;
-	r = cs_cmd_call(&client, id, request(kill->signal), ANSWER_NS, err);
+	r = cs_ctl_call(&client, request(kill->signal), cs_clock_deadline_ns(ANSWER_NS), NULL, err);
 	if (r == 0 && kill->signal == SIGKILL && cs_ctl_wait_closed(&client, cs_clock_deadline_ns(END_NS)) < 0)
 		r = cs_fail(err, CS_TIMEOUT, 0, "'%s' does not end: 'caisson rm -f %s' ends it all the same", id, id);
 	cs_ctl_client_release(&client);

@@ -92,7 +92,7 @@ static int attach(struct follower *f, struct cs_err *err)
 	int r = cs_ctl_connect(f->state_dir, f->id, CS_CMD_CONNECT_NS, &f->client, err);
 
 	if (r == 0)
-		r = cs_cmd_call(&f->client, f->id, cs_ctl_request("wait"), CS_CMD_ANSWER_NS, err);
+		r = cs_ctl_call(&f->client, cs_ctl_request("wait"), cs_clock_deadline_ns(CS_CMD_ANSWER_NS), NULL, err);
 	if (r < 0 && (err->kind == CS_NOT_FOUND || err->kind == CS_STATE))
 		return cs_err_clear(err), 1;
 	return r;

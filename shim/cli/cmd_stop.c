@@ -60,7 +60,7 @@ static int stop_one(const char *state_dir, const char *id, void *arg, struct cs_
 
 	if (cs_ctl_connect(state_dir, id, CS_CMD_CONNECT_NS, &client, err) < 0)
 		return err->kind == CS_NOT_FOUND ? cs_err_clear(err), 0 : -1;
-	r = cs_cmd_call(&client, id, request(stop), CS_CMD_ANSWER_NS, err);
+	r = cs_ctl_call(&client, request(stop), cs_clock_deadline_ns(CS_CMD_ANSWER_NS), NULL, err);
 	if (r < 0 && err->kind == CS_STATE)
 		cs_err_clear(err), r = 0;
 	if (r == 0 && cs_ctl_wait_closed(&client, deadline_ns(stop)) < 0)

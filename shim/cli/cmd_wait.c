@@ -33,7 +33,7 @@ static int wait_for_end(const char *state_dir, const char *id, struct cs_err *er
 	int r = cs_ctl_connect(state_dir, id, CS_CMD_CONNECT_NS, &client, err);
 
 	if (r == 0)
-		r = cs_cmd_call(&client, id, cs_ctl_request("wait"), CS_CMD_ANSWER_NS, err);
+		r = cs_ctl_call(&client, cs_ctl_request("wait"), cs_clock_deadline_ns(CS_CMD_ANSWER_NS), NULL, err);
 	if (r == 0)
 		cs_ctl_wait_closed(&client, CS_NEVER);
 	cs_ctl_client_release(&client);

@@ -1,6 +1,4 @@
 /* What the commands for ids of runs have in common. */
-#include <string.h>
-
 #include "shim/base/clock.h"
 #include "shim/base/log.h"
 #include "shim/cli/cmd.h"
@@ -39,19 +37,6 @@ int cs_cmd_each_id(struct cs_cmd_call *call, unsigned flags, cs_cmd_id_fn *fn, v
 	return 0;
 }
 
-int cs_cmd_call(const struct cs_ctl_client *client, const char *id, struct cs_json *request_consume, int64_t timeout_ns,
-		struct cs_err *err)
-{
-	if (cs_ctl_call(client, request_consume, cs_clock_deadline_ns(timeout_ns), NULL, err) == 0)
-		return 0;
-	if (err->kind == CS_TIMEOUT && !strstr(err->text, id)) {
-		cs_err_clear(err);
-		return cs_fail(err, CS_TIMEOUT, 0, "the supervisor of '%s' does not answer: it is stopped or stuck; 'caisson rm -f %s' ends it all the same",
-			       id, id);
-	}
-	return -1;
-}
-
 int cs_cmd_ask(const char *state_dir, const char *id, const char *word, struct cs_err *err)
 {
 	struct cs_ctl_client client = CS_CTL_CLIENT_INIT;
@@ -59,7 +44,7 @@ int cs_cmd_ask(const char *state_dir, const char *id, const char *word, struct c
 
 	if (cs_ctl_connect(state_dir, id, CS_CMD_CONNECT_NS, &client, err) < 0)
 		return -1;
-	r = cs_cmd_call(&client, id, cs_ctl_request(word), CS_CMD_ANSWER_NS, err);
+	r = cs_ctl_call(&client, cs_ctl_request(word), cs_clock_deadline_ns(CS_CMD_ANSWER_NS), NULL, err);
 	cs_ctl_client_release(&client);
 	return r;
 }

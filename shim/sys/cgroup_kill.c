@@ -48,6 +48,9 @@ static bool is_gone(int r)
 	return r == -ENOENT || r == -ENODEV;
 }
 
+/* On v1 a freezing that does not come to its end is begun again after so long. */
+#define REFREEZE_NS (20 * CS_NSEC_PER_MSEC)
+
 /* --- the freezer -------------------------------------------------------- */
 
 struct freezer {
@@ -91,11 +94,23 @@ static int freezer_reached(const struct freezer *freezer, bool frozen)
 	return text.len > 0 && strncmp(text.data, want, strlen(want)) == 0;
 }
 
+/*
+ * Tasks that trace each other or fork all the time may stay half frozen for
+ * ever, each waiting for one that is frozen already; let go on for a moment
+ * they get in step.
+ */
+static void refreeze(const struct freezer *freezer)
+{
+	if (cs_file_put(freezer->dir->fd, freezer->file, freezer->off) < 0 ||
+	    cs_file_put(freezer->dir->fd, freezer->file, freezer->on) < 0)
+		cs_log_debug("freezer: %s", strerror(errno));
+}
+
 int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadline_ns)
 {
 	struct freezer freezer = find_freezer(cgroup);
 	cs_autofd int events = -1;
-	int64_t nap_ns = CS_NAP_NS;
+	int64_t nap_ns = CS_NAP_NS, again_ns = cs_clock_deadline_ns(REFREEZE_NS);
 	int r;
 
 	if (freezer.dir == NULL)
@@ -128,6 +143,10 @@ int cs_cgroup_freeze(const struct cs_cgroup *cgroup, bool frozen, int64_t deadli
 		} else {
 			/* v1 tells nobody when the last task has frozen */
 			cs_clock_nap(&nap_ns, deadline_ns);
+			if (frozen && cs_clock_left_ns(again_ns) == 0) {
+				refreeze(&freezer);
+				again_ns = cs_clock_deadline_ns(REFREEZE_NS);
+			}
 		}
 	}
 }

@@ -28,6 +28,7 @@
 
 #include "oci-spec/json.h"
 #include "shim/base/err.h"
+#include "shim/base/parse.h"
 #include "shim/sys/loop.h"
 
 #define CS_CTL_FILE "ctl"
@@ -95,6 +96,7 @@ int cs_ctl_parse(const char *text, size_t len, const struct cs_ctl_op *ops, size
 struct cs_ctl_client {
 	int fd;    /* owned; -1 when empty. Readable when the run is over (or with an answer that nobody waited for) */
 	pid_t pid; /* the supervisor; sure to be its number as long as the connection is not closed */
+	char id[CS_ID_MAX + 1]; /* of the run, for messages; "": not known */
 };
 
 #define CS_CTL_CLIENT_INIT ((struct cs_ctl_client){ .fd = -1 })

@@ -49,6 +49,14 @@ static int connect_in(int fd, int dir_fd)
 	return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
 
+static int fail_silent(const char *id, struct cs_err *err)
+{
+	if (id[0] == '\0')
+		return cs_fail(err, CS_TIMEOUT, 0, "it does not answer: it is stopped or stuck");
+	return cs_fail(err, CS_TIMEOUT, 0, "the supervisor of '%s' does not answer: it is stopped or stuck; 'caisson rm -f %s' ends it all the same",
+		       id, id);
+}
+
 static int fail_connect(const char *id, int errnum, struct cs_err *err)
 {
 	switch (errnum) {
@@ -57,8 +65,7 @@ static int fail_connect(const char *id, int errnum, struct cs_err *err)
 		return cs_fail(err, CS_STATE, 0, "nobody answers for the run '%s': it is just beginning or ending, or its supervisor was killed; 'caisson rm -f %s' removes what it left",
 			       id, id);
 	case EAGAIN:
-		return cs_fail(err, CS_TIMEOUT, 0, "the supervisor of '%s' does not answer: it is stopped or stuck; 'caisson rm -f %s' ends it all the same",
-			       id, id);
+		return fail_silent(id, err);
 	default:
 		return cs_fail(err, cs_err_kind_of_errno(errnum), errnum, "control socket of '%s'", id);
 	}
@@ -99,7 +106,10 @@ int cs_ctl_connect(const char *state_dir, const char *id, int64_t timeout_ns, st
 	if (dir_fd < 0)
 		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "run '%s'", id);
 	r = cs_ctl_connect_in(dir_fd, timeout_ns, ret);
-	return r < 0 ? fail_connect(id, -r, err) : 0;
+	if (r < 0)
+		return fail_connect(id, -r, err);
+	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	return 0;
 }
 
 /* --- asking ----------------------------------------------------------------------------- */
@@ -150,27 +160,27 @@ int cs_ctl_parse_reply(const char *text, size_t len, struct cs_json **ret, struc
 	return 0;
 }
 
-static int fail_over(struct cs_err *err)
+static int fail_over(const struct cs_ctl_client *client, struct cs_err *err)
 {
-	return cs_fail(err, CS_STATE, 0, "the run ended meanwhile");
+	return cs_fail(err, CS_STATE, 0, client->id[0] ? "'%s' ended meanwhile" : "it ended meanwhile%s", client->id);
 }
 
-static int receive(int fd, int64_t deadline_ns, struct cs_json **ret, struct cs_err *err)
+static int receive(const struct cs_ctl_client *client, int64_t deadline_ns, struct cs_json **ret, struct cs_err *err)
 {
 	char packet[CS_CTL_BYTES_MAX];
 	ssize_t n;
 	int r;
 
 	do {
-		r = wait_readable(fd, deadline_ns);
+		r = wait_readable(client->fd, deadline_ns);
 		if (r == -ETIMEDOUT)
-			return cs_fail(err, CS_TIMEOUT, 0, "the supervisor does not answer: it is stopped or stuck");
+			return fail_silent(client->id, err);
 		if (r < 0)
 			return cs_fail(err, CS_IO, -r, "control socket");
-		n = recv(fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC);
+		n = recv(client->fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC);
 	} while (n < 0 && (errno == EAGAIN || errno == EINTR));
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return fail_over(err);
+		return fail_over(client, err);
 	if (n < 0)
 		return cs_fail(err, CS_IO, errno, "control socket");
 	return cs_ctl_parse_reply(packet, (size_t)n, ret, err);
@@ -187,7 +197,7 @@ static int send_request(const struct cs_ctl_client *client, struct cs_json *requ
 		return cs_wrap(err, "request");
 	/* one request at a time: there is room for it */
 	if (send(client->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return errno == EPIPE || errno == ECONNRESET ? fail_over(err)
+		return errno == EPIPE || errno == ECONNRESET ? fail_over(client, err)
 							      : cs_fail(err, CS_IO, errno, "control socket");
 	return 0;
 }
@@ -207,7 +217,7 @@ int cs_ctl_call(const struct cs_ctl_client *client, struct cs_json *request_cons
 
 	if (send_request(client, request_consume, err) < 0)
 		return -1;
-	if (receive(client->fd, deadline_ns, &reply, err) < 0)
+	if (receive(client, deadline_ns, &reply, err) < 0)
 		return -1;
 	if (ret)
 		*ret = cs_take_ptr(&reply);

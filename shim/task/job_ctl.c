@@ -120,8 +120,10 @@ static int do_kill(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *req
 		return 0;
 	}
 	cs__job_use(job, 0);
-	if (require_running(job, err) < 0 || cs__job_signal(job, (int)signal, err) < 0)
+	if (require_running(job, err) < 0)
 		return -1;
+	if (cs__job_signal(job, (int)signal, err) < 0)
+		return cs_wrap(err, "'%s'", job->result->id);
 	if (signal > 0)
 		job->signals_sent |= UINT64_C(1) << (signal - 1);
 	return 0;
@@ -143,7 +145,9 @@ static int do_pause(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 	struct job *job = arg;
 
 	cs__job_use(job, 0);
-	return require_running(job, err) < 0 ? -1 : cs__job_pause(job, true, err);
+	if (require_running(job, err) < 0)
+		return -1;
+	return cs__job_pause(job, true, err) < 0 ? cs_wrap(err, "'%s'", job->result->id) : 0;
 }
 
 static int do_resume(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *request CS_UNUSED,
@@ -154,7 +158,7 @@ static int do_resume(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *r
 	cs__job_use(job, 0);
 	if (!job->paused || job->verdict.decided)
 		return cs_fail(err, CS_STATE, 0, "'%s' is not paused", job->result->id);
-	return cs__job_pause(job, false, err);
+	return cs__job_pause(job, false, err) < 0 ? cs_wrap(err, "'%s'", job->result->id) : 0;
 }
 
 static void stop_waiting(void *state CS_UNUSED, void *arg)
