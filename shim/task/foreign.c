@@ -336,12 +336,9 @@ static int make_record(const char *state_dir, const char *name, struct cs_foreig
 	record_id(name, id);
 	if (cs_record_open(state_dir, id, NULL, &foreign->record, err) < 0)
 		return -1;
-	if (cs_record_make(&foreign->record, err) < 0) {
-		if (err->kind != CS_EXISTS)
-			return -1;
-		cs_err_clear(err);
-		return cs_fail(err, CS_EXISTS, 0, "container '%s' is being made by somebody else", foreign->facts.id);
-	}
+	/* somebody else makes it just now, or left what cannot be removed */
+	if (cs_record_make(&foreign->record, err) < 0)
+		return cs_wrap(err, "container '%s'", foreign->facts.id);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	cs_record_note(&foreign->record, "pid", pid);
 	cs_record_note(&foreign->record, "engine", foreign->facts.kind);

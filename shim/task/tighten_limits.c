@@ -475,6 +475,34 @@ static bool denies_all(const struct cs_json *rule)
 	       !allow && access && strcmp(access, "rwm") == 0;
 }
 
+/*
+ * Of a node that config.json has (docker's --privileged lists all of the
+ * host's) runc adds neither its own nor the rule that lets it be opened. What
+ * config-linux.md calls the default devices is better left to it.
+ */
+static int leave_default_devices(const struct cs__tighten *t)
+{
+	static const char *const paths[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
+	struct cs_json *devices = cs__tighten_get(t, "linux.devices");
+
+	if (cs__tighten_want(t, devices, "linux.devices", CS_JSON_ARRAY) < 0)
+		return -1;
+	for (size_t i = 0; i < cs_json_count(devices);) {
+		const char *path = cs_json_string(cs_json_member(cs_json_at(devices, i), "path"));
+		bool is_default = false;
+
+		for (size_t k = 0; path && k < CS_ARRAY_LEN(paths); k++)
+			is_default |= strcmp(path, paths[k]) == 0;
+		if (!is_default) {
+			i++;
+			continue;
+		}
+		cs__tighten_note(t, "linux.devices: the engine's own %s", path);
+		cs_json_free(cs_json_take_at(devices, i));
+	}
+	return 0;
+}
+
 /* The last rule wins; what every engine adds by itself comes behind it. */
 static int deny_devices(const struct cs__tighten *t)
 {
@@ -484,7 +512,8 @@ static int deny_devices(const struct cs__tighten *t)
 
 	if (!(t->confine & (1u << CS_CONFINE_DEVICES)) || (t->what == CS__TIGHTEN_RESOURCES && !rules))
 		return 0;
-	if (cs__tighten_want(t, rules, path, CS_JSON_ARRAY) < 0)
+	if (cs__tighten_want(t, rules, path, CS_JSON_ARRAY) < 0 ||
+	    (t->what == CS__TIGHTEN_CONFIG && leave_default_devices(t) < 0))
 		return -1;
 	if (cs_json_count(rules) > 0 && denies_all(cs_json_at(rules, cs_json_count(rules) - 1)))
 		return 0;

@@ -287,7 +287,9 @@ START_TEST(strict_takes_rights)
 	config = tightened("{'process':{'noNewPrivileges':false,'capabilities':{'bounding':['CAP_CHOWN','CAP_SYS_ADMIN','ALL','cap_kill'],"
 			   "'effective':null}},'root':{'path':'r','readonly':false},"
 			   "'linux':{'namespaces':[{'type':'pid','path':'/proc/self/ns/pid'},{'type':'network','path':'/no/such'}],"
+			   "'devices':[{'path':'/dev/kvm'},{'path':'/dev/null'},{'path':'/dev/tty'}],"
 			   "'resources':{'devices':[{'allow':true,'access':'rwm'}]}}}");
+	ck_at(config, "linux.devices", "[{'path':'/dev/kvm'}]");
 	ck_at(config, "process.capabilities", "{'bounding':['CAP_CHOWN'],'effective':null}");
 	ck_at(config, "process.noNewPrivileges", "true");
 	ck_at(config, "root", "{'path':'r','readonly':true}");

@@ -1,0 +1,264 @@
+#!/bin/sh
+# needs: root docker dockerd containerd runc busybox python3
+# timeout: 900
+# caisson-runtime under dockerd: each case runs with the engine itself and with caisson over it, and what a user of
+# docker sees must be the same: output, codes, state. A daemon of our own, with its own sockets and directories.
+. "${0%/*}/lib.sh"
+
+: "${CAISSON_RUNTIME:=$CAISSON_BUILD/caisson-runtime}"
+[ -x "$CAISSON_RUNTIME" ] || skip_all "no caisson-runtime in $CAISSON_BUILD"
+
+# --- daemon ---------------------------------------------------------------------------------------------------------
+
+# runtime NAME ENGINE [ARGS...]: a member of "runtimes"
+runtime() {
+    _name=$1 _engine=$2
+    shift 2
+    printf '"%s":{"path":"%s","runtimeArgs":["--runtime","%s","--state-dir","%s"' "$_name" "$CAISSON_RUNTIME" "$_engine" "$T/state"
+    for _arg; do printf ',"%s"' "$_arg"; done
+    printf ']}'
+}
+
+pairs="runc:caisson-none runc:caisson runc:caisson-strict"
+runsc=$(command -v "${CAISSON_RUNTIME_RUNSC:-runsc}" || :)
+{
+    printf '{"runtimes":{'
+    runtime caisson-none runc --policy none
+    printf ','
+    runtime caisson runc
+    printf ','
+    runtime caisson-strict runc --policy strict
+    if [ -n "$runsc" ]; then
+        pairs="$pairs runsc:caisson-gvisor"
+        printf ',"runsc":{"path":"%s","runtimeArgs":["--network=none"]},' "$runsc"
+        runtime caisson-gvisor "$runsc" --network=none
+    fi
+    printf '}}\n'
+} >"$T/daemon.json"
+
+mkdir -p "$T/root/bin" "$T/root/etc" "$T/root/tmp" "$T/root/proc"
+cp "$(command -v busybox)" "$T/root/bin/busybox"
+for applet in $("$T/root/bin/busybox" --list); do
+    if [ "$applet" != busybox ]; then ln -sf busybox "$T/root/bin/$applet"; fi
+done
+echo 'root:x:0:0::/:/bin/sh' >"$T/root/etc/passwd"
+echo 'user:x:1000:1000::/:/bin/sh' >>"$T/root/etc/passwd"
+echo 'root:x:0:' >"$T/root/etc/group"
+
+DOCKER_HOST=unix://$T/d.sock
+DOCKER_CONFIG=$T/cli
+export DOCKER_HOST DOCKER_CONFIG
+dockerd --config-file "$T/daemon.json" -H "$DOCKER_HOST" --data-root "$T/data" --exec-root "$T/exec" --pidfile "$T/pid" \
+    --bridge none --iptables=false --ip6tables=false >"$T/dockerd.log" 2>&1 &
+daemon=$!
+stop_daemon() {
+    kill "$daemon" 2>/dev/null
+    wait "$daemon" 2>/dev/null
+}
+at_exit stop_daemon
+if ! wait_until 60 docker version >/dev/null 2>&1; then
+    diag_file "$T/dockerd.log"
+    skip_all "dockerd does not start here"
+fi
+tar -C "$T/root" -c . | docker import - img >/dev/null || bail "no image"
+
+# --- cases ----------------------------------------------------------------------------------------------------------
+#
+# A program with a terminal that ends within a few ms may lose its last words: containerd's shim stops reading when it
+# sees the end, and they pass through one more terminal then. So these wait a moment.
+#
+# A line "## NAME [!RUNTIME]...", then the commands: $R is the runtime, $C a name for a container, $W a directory of
+# the case's own. What they print, and "rc N" behind it, is compared. `!RUNTIME`: differs there by intent; the
+# reason stands beside it.
+
+cat >"$T/cases" <<'CASES'
+## run: output and code
+docker run --rm --runtime $R img sh -c 'echo out; echo err >&2; exit 7'
+## run: stdin
+printf 'a\nb' | docker run --rm -i --runtime $R img cat
+## run: large output
+docker run --rm --runtime $R img sh -c 'seq 1 100000' | md5sum
+## run: both streams
+docker run --rm --runtime $R img sh -c 'for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done' 2>$W/err | cat; cat $W/err
+## run: signal
+docker run --rm --runtime $R img sh -c 'kill -9 $$' 
+## run: terminal
+docker run --rm -t --runtime $R img sh -c 'echo tty; stty -a | head -n 1 | cut -d";" -f1'
+## run: interactive terminal
+printf 'echo $((6*7))\nsleep 0.5\nexit 3\n' | script -qec "docker run --rm -it --runtime $R img sh" /dev/null | tr -d '\r' | grep -c '^42'
+## run: no such command
+docker run --rm --runtime $R img /no/such/command 2>&1 | grep -o 'no such file or directory' | sort -u; echo
+## run: no such command, code
+docker run --rm --runtime $R img /no/such/command >/dev/null 2>&1
+## run: not executable
+docker run --rm --runtime $R img /etc/passwd >/dev/null 2>&1
+## run: user
+docker run --rm -u 1000 --runtime $R img sh -c 'id -u; id -g'
+## run: environment and directory
+docker run --rm -e A=b -w /tmp --runtime $R img sh -c 'echo $A; pwd'
+## run: hostname
+docker run --rm -h somewhere --runtime $R img hostname
+## run: read-only
+docker run --rm --read-only --runtime $R img touch /x
+## run: a writable root !caisson-strict
+docker run --rm --runtime $R img sh -c 'touch /x && ls /x'
+## run: tmpfs
+docker run --rm --tmpfs /t --runtime $R img sh -c 'echo y >/t/f; cat /t/f'
+## run: volume
+echo here >$W/f; docker run --rm -v $W:/v --runtime $R img sh -c 'cat /v/f; echo there >/v/g'; cat $W/g
+## run: read-only volume
+echo here >$W/f; docker run --rm -v $W:/v:ro --runtime $R img sh -c 'cat /v/f; touch /v/g'
+## run: named volume
+docker run --rm -v vol-$C:/v --runtime $R img sh -c 'echo x >/v/f'; docker run --rm -v vol-$C:/v --runtime $R img cat /v/f; docker volume rm vol-$C | sed s/$C/C/
+## run: memory limit
+docker run --rm -m 128m --runtime $R img sh -c 'cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null'; echo
+## run: out of memory
+docker run --name $C -m 96m --runtime $R img sh -c 'exec tail /dev/zero' >/dev/null 2>&1; docker inspect -f '{{.State.ExitCode}} {{.State.OOMKilled}}' $C; docker rm $C >/dev/null
+## run: pids limit
+docker run --rm --pids-limit 20 --runtime $R img sh -c 'echo fine'
+## run: init
+docker run --rm --init --runtime $R img sh -c 'echo with init'
+## run: capabilities !caisson-strict
+docker run --rm --runtime $R img sh -c 'grep CapEff /proc/self/status'
+## run: no capabilities
+docker run --rm --cap-drop ALL --runtime $R img sh -c 'grep CapEff /proc/self/status'
+## run: no new privileges
+docker run --rm --security-opt no-new-privileges --runtime $R img sh -c 'grep NoNewPrivs /proc/self/status'
+## run: ulimit
+docker run --rm --ulimit nofile=100:100 --runtime $R img sh -c 'ulimit -n'
+## run: labels and annotations stay out of sight
+docker run --rm -l io.caisson.nonsense=1 --runtime $R img echo fine
+## run: detached, wait, logs
+docker run -d --name $C --runtime $R img sh -c 'echo one; echo two >&2; exit 5' >/dev/null; docker wait $C; docker logs $C 2>&1 | sort; docker rm $C >/dev/null
+## run: detached with a terminal
+docker run -dt --name $C --runtime $R img sh -c 'echo one; exit 5' >/dev/null; docker wait $C; docker logs $C | tr -d '\r'; docker rm $C >/dev/null
+## logs: following
+docker run -d --name $C --runtime $R img sh -c 'for i in 1 2 3; do echo $i; sleep 0.1; done' >/dev/null; docker logs -f $C; docker rm -f $C >/dev/null
+## attach
+docker run -dit --name $C --runtime $R img sh -c 'read x; echo got $x; exit 4' >/dev/null; (sleep 0.5; echo word) | script -qec "docker attach $C" /dev/null | tr -d '\r' | grep -o 'got word' | head -n 1; docker wait $C; docker rm $C >/dev/null
+## exec: output and code
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker exec $C sh -c 'echo out; echo err >&2; exit 9'; echo "exec $?"; docker rm -f $C >/dev/null
+## exec: stdin
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; echo in | docker exec -i $C cat; docker rm -f $C >/dev/null
+## exec: terminal
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker exec -t $C sh -c 'echo tty' | tr -d '\r'; docker rm -f $C >/dev/null
+## exec: interactive terminal
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; printf 'echo $((6*7))\nsleep 0.5\nexit\n' | script -qec "docker exec -it $C sh" /dev/null | tr -d '\r' | grep -c '^42'; docker rm -f $C >/dev/null
+## exec: detached
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker exec -d $C sh -c 'echo yes >/dev/shm/f'; for i in $(seq 50); do docker exec $C cat /dev/shm/f 2>/dev/null && break; sleep 0.1; done; docker rm -f $C >/dev/null
+## exec: user, directory, environment
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker exec -u 1000 -w /tmp -e A=b $C sh -c 'id -u; pwd; echo $A'; docker rm -f $C >/dev/null
+## exec: no such command
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker exec $C /no/such >/dev/null 2>&1; echo "exec $?"; docker rm -f $C >/dev/null
+## exec: twenty
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; for i in $(seq 20); do docker exec $C echo $i; done; docker rm -f $C >/dev/null
+## stop: a program that ends on TERM
+docker run -d --name $C --runtime $R img sh -c 'trap "exit 6" TERM; while :; do sleep 0.1; done' >/dev/null; sleep 0.3; docker stop $C >/dev/null; docker inspect -f '{{.State.ExitCode}} {{.State.Status}}' $C; docker rm $C >/dev/null
+## stop: a program that does not
+docker run -d --name $C --runtime $R img sh -c 'trap "" TERM; while :; do sleep 0.1; done' >/dev/null; sleep 0.3; docker stop -t 1 $C >/dev/null; docker inspect -f '{{.State.ExitCode}} {{.State.Status}}' $C; docker rm $C >/dev/null
+## kill
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker kill $C >/dev/null; docker wait $C; docker rm $C >/dev/null
+## kill: another signal
+docker run -d --name $C --runtime $R img sh -c 'trap "echo hup; exit 2" HUP; while :; do sleep 0.1; done' >/dev/null; sleep 0.3; docker kill -s HUP $C >/dev/null; docker wait $C; docker logs $C; docker rm $C >/dev/null
+## pause and unpause
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker pause $C >/dev/null; docker inspect -f '{{.State.Status}}' $C; docker unpause $C >/dev/null; docker inspect -f '{{.State.Status}}' $C; docker rm -f $C >/dev/null
+## update
+docker run -d --name $C -m 128m --runtime $R img sleep 60 >/dev/null; docker update -m 64m --memory-swap 64m $C >/dev/null 2>&1; echo "update $?"; docker inspect -f '{{.HostConfig.Memory}}' $C; docker rm -f $C >/dev/null
+## top
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker top $C -eo args 2>&1 | tail -n 1 | grep -c -e sleep -e runsc; docker rm -f $C >/dev/null
+## stats
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker stats --no-stream --format '{{.Name}}' $C | sed s/$C/C/; docker rm -f $C >/dev/null
+## cp
+docker create --name $C --runtime $R img sh -c 'cat /tmp/f; echo back >/tmp/g' >/dev/null; echo to >$W/f; docker cp $W/f $C:/tmp/f 2>/dev/null; docker start -a $C 2>/dev/null; docker cp $C:/tmp/f $W/g 2>/dev/null; cat $W/g; docker rm $C >/dev/null
+## create, start, start again
+docker create --name $C --runtime $R img sh -c 'echo run; exit 1' >/dev/null; docker start -a $C; docker start -a $C; docker rm $C >/dev/null
+## restart
+docker run -d --name $C --runtime $R img sh -c 'echo run; exec sleep 60' >/dev/null; docker restart -t 0 $C >/dev/null; sleep 0.3; docker logs $C; docker inspect -f '{{.State.Status}}' $C; docker rm -f $C >/dev/null
+## restart policy
+docker run -d --name $C --restart on-failure:2 --runtime $R img sh -c 'echo run; exit 1' >/dev/null; for i in $(seq 100); do [ "$(docker inspect -f '{{.RestartCount}} {{.State.Status}}' $C)" = '2 exited' ] && break; sleep 0.1; done; docker inspect -f '{{.RestartCount}} {{.State.Status}}' $C; docker logs $C; docker rm -f $C >/dev/null
+## health check
+docker run -d --name $C --health-cmd 'test -e /proc/1' --health-interval 0.5s --runtime $R img sleep 60 >/dev/null; for i in $(seq 50); do [ "$(docker inspect -f '{{.State.Health.Status}}' $C)" = healthy ] && break; sleep 0.1; done; docker inspect -f '{{.State.Health.Status}}' $C; docker rm -f $C >/dev/null
+## inspect
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker inspect -f '{{.State.Running}} {{.Path}} {{.Args}}' $C; docker rm -f $C >/dev/null
+## remove by force
+docker run -d --name $C --runtime $R img sh -c 'trap "" TERM; while :; do sleep 0.1; done' >/dev/null; docker rm -f $C | sed s/$C/C/; docker ps -a -q -f name=$C
+## shared pid namespace
+docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker run --rm --pid container:$C --runtime $R img sh -c 'ps -o args | grep -c "^sleep 60"'; docker rm -f $C >/dev/null
+## run: privileged
+docker run --rm --privileged --runtime $R img sh -c 'echo privileged' 2>/dev/null
+## id of the longest kind
+docker run --rm --name $C-$(printf 'x%.0s' $(seq 100)) --runtime $R img echo long
+CASES
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+awk -v dir="$T" '
+    /^## / { n++; name = substr($0, 4); file = sprintf("%s/case.%03d", dir, n); print name >(file ".name"); close(file ".name"); next }
+    { print >file }' "$T/cases"
+
+# run_cases RUNTIME: each into $T/out/RUNTIME/N
+run_cases() {
+    mkdir -p "$T/out/$1"
+    for _case in "$T"/case.???; do
+        _n=${_case##*.}
+        R=$1 C=c-$1-$_n W=$T/w/$1/$_n
+        export R C W
+        mkdir -p "$W"
+        # apart, since nobody promises in which order two streams arrive
+        timeout 120 sh "$_case" >"$T/out/$1/$_n" 2>"$W/stderr" </dev/null
+        _rc=$?
+        sed 's/^/stderr: /' "$W/stderr" >>"$T/out/$1/$_n"
+        echo "rc $_rc" >>"$T/out/$1/$_n"
+    done
+}
+
+runtimes=$(for p in $pairs; do echo "${p%:*}" && echo "${p#*:}"; done | awk '!seen[$0]++')
+workers=''
+for r in $runtimes; do
+    run_cases "$r" &
+    workers="$workers $!"
+done
+for worker in $workers; do wait "$worker"; done # not for the daemon, which is a child too
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+# cell RUNTIME N BASE: what stands in the table
+cell() {
+    if [ "$1" = "$3" ]; then sed -n '$s/^rc //p' "$T/out/$1/$2"; elif cmp -s "$T/out/$1/$2" "$T/out/$3/$2"; then echo same; else echo differs; fi
+}
+
+diag "$(printf '%-50s' case; for r in $runtimes; do printf ' %-15s' "$r"; done)"
+for name in "$T"/case.???.name; do
+    n=${name%.name}
+    n=${n##*.}
+    diag "$(printf '%-50.50s' "$(cat "$name")"; for r in $runtimes; do
+        base=$(for p in $pairs; do case $p in *:"$r") echo "${p%:*}" ;; esac; done)
+        printf ' %-15s' "$(cell "$r" "$n" "${base:-$r}")"
+    done)"
+done
+
+for pair in $pairs; do
+    base=${pair%:*} mine=${pair#*:}
+    for name in "$T"/case.???.name; do
+        n=${name%.name}
+        n=${n##*.}
+        title=$(cat "$name")
+        case " $title " in
+        *" !$mine "*) continue ;;
+        esac
+        if cmp -s "$T/out/$base/$n" "$T/out/$mine/$n"; then
+            ok "$mine as $base: ${title%% !*}"
+        else
+            not_ok "$mine as $base: ${title%% !*}" "$(diff "$T/out/$base/$n" "$T/out/$mine/$n" | head -n 20)"
+        fi
+    done
+done
+
+# --- nothing left ---------------------------------------------------------------------------------------------------
+
+is "$(docker ps -aq | wc -l)" 0 "no container is left in docker"
+# shellcheck disable=SC2317 # called by wait_until
+none_kept() { [ -z "$(ls "$T/state/containers" "$T/state/runs" 2>/dev/null | grep -v ':$')" ]; }
+if wait_until 10 none_kept; then ok "nothing is kept of any"; else not_ok "nothing is kept of any" "$(cat "$T"/state/containers/*/facts.json; ls -R "$T/state/runs")"; fi
+
+done_testing
