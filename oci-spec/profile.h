@@ -69,6 +69,16 @@ int cs_profile_both(const struct cs_json *theirs, const struct cs_json *ours, st
 		    struct cs_err *err);
 
 /*
+ * Takes out rules that refuse what the default refuses too and take nothing
+ * from the allowing ones: they only give another errno. In what two profiles
+ * have in common they would be in the way: conditions count as undecidable beside
+ * them, and for architectures that have a call in socketcall(2) as well
+ * libseccomp makes a rule without conditions of each, where two with different
+ * actions are an error (seccomp_rule_add(3), EEXIST). Errors as cs_profile_both.
+ */
+int cs_profile_drop_idle(struct cs_json *profile, struct cs_err *err);
+
+/*
  * Compiles a profile (the form of linux.seccomp) to the program that the kernel
  * runs, struct sock_filter after struct sock_filter (seccomp(2)), for an engine
  * that takes it ready-made: crun does, in base64, as the annotation

@@ -374,3 +374,91 @@ int cs_profile_both(const struct cs_json *theirs, const struct cs_json *ours, st
 	free(o.v);
 	return r;
 }
+
+/* --- rules that only give another errno ------------------------------------------------ */
+
+/* "Argument `index` with these bits is that", or "… is above that". */
+struct condition {
+	uint64_t index, mask, value;
+	bool above;
+};
+
+/* The only condition of a rule; false when it has none, several, or one of another form. */
+static bool only_condition(const struct entry *entry, struct condition *ret)
+{
+	const struct cs_json *args = cs_json_member(entry->rule, "args"), *arg = cs_json_at(args, 0);
+	const char *op = cs_json_string(cs_json_member(arg, "op"));
+	uint64_t first;
+
+	if (cs_json_count(args) != 1 || !op || cs_json_get_u64(cs_json_member(arg, "index"), &ret->index) < 0 ||
+	    cs_json_get_u64(cs_json_member(arg, "value"), &first) < 0)
+		return false;
+	ret->mask = UINT64_MAX;
+	ret->value = first;
+	ret->above = strcmp(op, "SCMP_CMP_GT") == 0;
+	if (ret->above || strcmp(op, "SCMP_CMP_EQ") == 0)
+		return true;
+	ret->mask = first;
+	if (cs_json_get_u64(cs_json_member(arg, "valueTwo"), &ret->value) < 0)
+		ret->value = 0;
+	return strcmp(op, "SCMP_CMP_MASKED_EQ") == 0;
+}
+
+/* Known never to be true together. */
+static bool exclude_each_other(const struct condition *a, const struct condition *b)
+{
+	if (a->index != b->index || (a->above && b->above))
+		return false;
+	if (a->above)
+		return exclude_each_other(b, a);
+	if (b->above)
+		return a->mask == UINT64_MAX && a->value <= b->value;
+	return ((a->value ^ b->value) & a->mask & b->mask) != 0;
+}
+
+static bool is_idle(const struct reading *in, size_t at)
+{
+	const struct entry *entry = &in->v[at];
+	struct condition condition, other;
+	size_t i = at;
+
+	if (in->allows || entry->allows || !only_condition(entry, &condition))
+		return false;
+	while (i > 0 && strcmp(in->v[i - 1].name, entry->name) == 0)
+		i--;
+	for (; i < in->n && strcmp(in->v[i].name, entry->name) == 0; i++)
+		if (in->v[i].allows && (!only_condition(&in->v[i], &other) || !exclude_each_other(&other, &condition)))
+			return false;
+	return true;
+}
+
+static bool is_idle_everywhere(const struct reading *in, const struct cs_json *rule)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < in->n; i++) {
+		if (in->v[i].rule != rule)
+			continue;
+		if (!is_idle(in, i))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+int cs_profile_drop_idle(struct cs_json *profile, struct cs_err *err)
+{
+	struct cs_json *rules = cs_json_member(profile, "syscalls");
+	struct reading in = { 0 };
+	size_t n = cs_json_count(rules);
+	cs_autofree bool *idle = calloc(n + 1, sizeof(*idle));
+	int r = idle ? read_profile(profile, &in, err) : cs_fail(err, CS_LIMIT, ENOMEM, "syscalls");
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		idle[i] = is_idle_everywhere(&in, cs_json_at(rules, i));
+	free(in.v);
+	for (size_t i = n; r == 0 && i-- > 0;)
+		if (idle[i])
+			cs_json_free(cs_json_take_at(rules, i));
+	return r;
+}

@@ -95,7 +95,10 @@ int cs_foreign_remove(const struct cs_foreign *foreign);
 /* The engine with its arguments; to be released. CS_INVALID for a kind that this version does not have. */
 int cs_foreign_engine(const struct cs_foreign *foreign, struct cs_engine *ret, struct cs_err *err);
 
-/* Removes those that nobody makes and their engine does not know. Number removed. */
+/*
+ * Removes those that nobody makes and their engine does not know, and
+ * those whose caller has removed its bundle. Number removed.
+ */
 unsigned cs_foreign_gc(const char *state_dir, int64_t deadline_ns, struct cs_strv *leftovers);
 
 /* The step CS_UNDO_CONTAINER: `path` is a container's directory. 0, else why. */

@@ -49,7 +49,7 @@ int cs__tighten_seccomp(const struct cs__tighten *t)
 	/* a sandbox with a kernel of its own loads no profile */
 	if (t->engine && t->engine->enforce_feature[CS_FL_SECCOMP] == CS_ENFORCE_NONE)
 		return 0;
-	if (policy_profile(t, &ours) < 0)
+	if (policy_profile(t, &ours) < 0 || cs_profile_drop_idle(ours, t->err) < 0)
 		return cs_wrap(t->err, "--seccomp %s", t->settings->seccomp);
 	if (!theirs) {
 		cs__tighten_note(t, SECCOMP ": the policy's");

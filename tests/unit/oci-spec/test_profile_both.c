@@ -202,5 +202,55 @@ START_TEST(nothing_passes_that_either_refuses)
 }
 END_TEST
 
+/* --- rules that only give another errno --------------------------------------------------- */
+
+static char *both_of(const char *theirs_text, const char *ours_text)
+{
+	cs_autojson struct cs_json *theirs = NULL, *ours = NULL, *result = NULL;
+	cs_auto(buf) text = CS_BUF_INIT(4096);
+
+	ck_ok(cs_json_parse(theirs_text, strlen(theirs_text), "theirs", &theirs, &err), err);
+	ck_ok(cs_json_parse(ours_text, strlen(ours_text), "ours", &ours, &err), err);
+	ck_ok(cs_profile_drop_idle(ours, &err), err);
+	ck_ok(cs_profile_both(theirs, ours, &result, &err), err);
+	ck_ok(cs_json_write(cs_json_member(result, "syscalls"), CS_JSON_COMPACT, &text, &err), err);
+	return cs_buf_take(&text);
+}
+
+#define DENY "{\"defaultAction\":\"SCMP_ACT_ERRNO\",\"syscalls\":["
+#define SOCKET_IS(n) "{\"names\":[\"socket\"],\"action\":\"SCMP_ACT_ALLOW\",\"args\":[{\"index\":0,\"value\":" n ",\"op\":\"SCMP_CMP_EQ\"}]}"
+#define SOCKET_ABOVE(n) "{\"names\":[\"socket\"],\"action\":\"SCMP_ACT_ERRNO\",\"errnoRet\":97,\"args\":[{\"index\":0,\"value\":" n ",\"op\":\"SCMP_CMP_GT\"}]}"
+#define ALLOW_SOCKET "{\"names\":[\"socket\"],\"action\":\"SCMP_ACT_ALLOW\"}"
+
+/* With docker's three architectures runc 1.1.5 says "error adding seccomp rule for syscall socket: file exists" to both. */
+START_TEST(no_second_action_beside_allowing_ones)
+{
+	cs_autofree char *text = both_of(DENY ALLOW_SOCKET "]}", DENY SOCKET_IS("1") "," SOCKET_IS("17") "," SOCKET_ABOVE("17") "]}");
+
+	ck_assert_str_eq(text, "[" SOCKET_IS("1") "," SOCKET_IS("17") "]");
+}
+END_TEST
+
+START_TEST(one_that_takes_something_stays)
+{
+	cs_autofree char *text = both_of(DENY ALLOW_SOCKET "]}", DENY SOCKET_IS("18") "," SOCKET_ABOVE("17") "]}");
+
+	ck_assert_ptr_nonnull(strstr(text, "SCMP_CMP_GT"));
+}
+END_TEST
+
+#define CLONE(action, mask, value) "{\"names\":[\"clone\"],\"action\":\"SCMP_ACT_" action "\",\"args\":[{\"index\":0,\"value\":" mask ",\"valueTwo\":" value ",\"op\":\"SCMP_CMP_MASKED_EQ\"}]}"
+
+/* Docker's condition and ours are the same; ours also names the errno for each flag. */
+START_TEST(equal_conditions_beside_an_errno)
+{
+	cs_autofree char *text = both_of(DENY CLONE("ALLOW", "2114060288", "0") "]}",
+				      DENY CLONE("ALLOW", "2114060288", "0") "," CLONE("ERRNO", "268435456", "268435456") "]}");
+
+	ck_assert_str_eq(text, "[" CLONE("ALLOW", "2114060288", "0") "]");
+}
+END_TEST
+
 CS_UNIT_SUITE(profile_both, names_that_ours_refuses_go, a_default_that_allows_is_not_kept, conditions_of_both_hold, what_is_no_profile,
-	      the_built_in_profile_with_itself, nothing_passes_that_either_refuses)
+	      the_built_in_profile_with_itself, nothing_passes_that_either_refuses,
+	      no_second_action_beside_allowing_ones, one_that_takes_something_stays, equal_conditions_beside_an_errno)
