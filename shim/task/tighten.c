@@ -99,13 +99,13 @@ int cs_tighten_resources(const struct cs_tighten_plan *plan, const struct cs_jso
 	return 0;
 }
 
-void cs_tighten_exec_settings(const struct cs_settings *settings, struct cs_settings *ret)
+void cs_tighten_exec_settings(struct cs_settings_tree *tree)
 {
-	*ret = *settings;
-	ret->cpu_time_ns = CS_NEVER;
-	if (settings->exec_timeout_ns != CS_NEVER)
-		ret->timeout_ns = settings->exec_timeout_ns;
-	if (settings->exec_output_limit_bytes != CS_OPT_UNLIMITED)
-		ret->output_limit_bytes = ret->stdout_limit_bytes = ret->stderr_limit_bytes =
-			settings->exec_output_limit_bytes;
+	struct cs_settings *v = &tree->values;
+
+	v->cpu_time_ns = CS_NEVER;
+	if (v->exec_timeout_ns != CS_NEVER)
+		v->timeout_ns = v->exec_timeout_ns;
+	if (v->exec_output_limit_bytes != CS_OPT_UNLIMITED)
+		v->output_limit_bytes = v->stdout_limit_bytes = v->stderr_limit_bytes = v->exec_output_limit_bytes;
 }

@@ -135,11 +135,11 @@ int cs_tighten_exec_process(const struct cs_json *config, const struct cs_tighte
 			    struct cs_json **ret_process, struct cs_err *err);
 
 /*
- * The settings that hold for an exec: its execTimeout and execOutputLimit
- * stand where the container's timeout and output limits stood, if they were
- * given, and CPU time is the container's alone to bound. The copy borrows
- * everything from `settings`.
+ * The tree of an exec: execTimeout and execOutputLimit stand where the
+ * container's timeout and output limits stood, if they were given, and CPU
+ * time is the container's alone to bound. After cs_tighten_annotations, before
+ * the attendant takes its bounds from the tree.
  */
-void cs_tighten_exec_settings(const struct cs_settings *settings, struct cs_settings *ret);
+void cs_tighten_exec_settings(struct cs_settings_tree *tree);
 
 #endif

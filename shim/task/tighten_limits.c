@@ -268,6 +268,7 @@ static int limit_both_forms(const struct cs__tighten *t, uint64_t memory_bound, 
 	least = CS_MIN(path_memory, unified_memory);
 	if (least == CS_UNLIMITED)
 		least = memory_bound;
+	least = CS_MAX(least, (uint64_t)1); /* 0 is nothing in `unified`, and no limit beside it */
 	if (memory->said && memory->asked != CS_UNLIMITED)
 		path_memory = memory->asked;
 	alone = CS_MIN(swap_of_pair(path_memory, swap->sum), swap->alone);

@@ -35,7 +35,7 @@ static const struct {
 	{ "pids-limit", "pids.limit", FORM_SIGNED },
 };
 
-/* The value as config.json has it; NULL for a wrong one or when memory ran out (*ret_memory). */
+/* The value as config.json has it; NULL for a wrong one (*ret_wrong) or when memory ran out. */
 static struct cs_json *value_of(enum form form, const char *text, bool *ret_wrong)
 {
 	int64_t number;
@@ -52,7 +52,9 @@ static struct cs_json *value_of(enum form form, const char *text, bool *ret_wron
 	case FORM_BYTES:
 		if (text[0] != '-' && cs_parse_size(text, &bytes) == 0)
 			return cs_json_new_u64(bytes);
-		/* fall through */
+		if (cs_parse_i64(text, &number) == 0)
+			return cs_json_new_i64(number);
+		break;
 	case FORM_SIGNED:
 		if (cs_parse_i64(text, &number) == 0)
 			return cs_json_new_i64(number);

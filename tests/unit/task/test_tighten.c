@@ -154,6 +154,9 @@ START_TEST(swap_counts_with_memory)
 	/* of two forms the least that either says */
 	ck_resources("'unified':{'memory.max':'max'},'memory':{'limit':51200,'swap':204800}",
 		     "{'unified':{'memory.max':'51200','memory.swap.max':'153600'},'memory':{'limit':51200,'swap':204800}}");
+	/* 0 is no limit at a path and nothing at all in unified */
+	ck_resources("'unified':{'memory.max':'0'}",
+		     "{'unified':{'memory.max':'1','memory.swap.max':'204799'},'memory':{'limit':1,'swap':204800}}");
 	only("unbounded", "memory", "100k");
 	ck_resources("'memory':{'limit':204800}", "{'memory':{'limit':204800,'swap':204800}}");
 }
@@ -487,18 +490,29 @@ END_TEST
 
 START_TEST(limits_of_an_exec)
 {
-	struct cs_settings exec;
-
 	begin("strict");
-	cs_tighten_exec_settings(&tree.values, &exec);
-	ck_assert_int_eq(exec.timeout_ns, 600 * CS_NSEC_PER_SEC);
-	ck_assert_int_eq(exec.cpu_time_ns, CS_NEVER);
+	cs_tighten_exec_settings(&tree);
+	ck_assert_int_eq(tree.values.timeout_ns, 600 * CS_NSEC_PER_SEC);
+	ck_assert_int_eq(tree.values.cpu_time_ns, CS_NEVER);
+	begin("strict");
 	set("exec-timeout", "5s");
 	set("exec-output-limit", "4k");
-	cs_tighten_exec_settings(&tree.values, &exec);
-	ck_assert_int_eq(exec.timeout_ns, 5 * CS_NSEC_PER_SEC);
-	ck_assert_uint_eq(exec.stderr_limit_bytes, 4096);
-	ck_assert_uint_eq(tree.values.stdout_limit_bytes, 1 << 20);
+	cs_tighten_exec_settings(&tree);
+	ck_assert_int_eq(tree.values.timeout_ns, 5 * CS_NSEC_PER_SEC);
+	ck_assert_uint_eq(tree.values.stdout_limit_bytes, 4096);
+	ck_assert_uint_eq(tree.values.stderr_limit_bytes, 4096);
+}
+END_TEST
+
+/* some engines take the first of two rows, some the last */
+START_TEST(rows_that_stand_twice)
+{
+	cs_autojson struct cs_json *config = NULL;
+
+	begin("strict");
+	config = tightened("{'process':{'rlimits':[{'type':'RLIMIT_NOFILE','hard':9999,'soft':8},{'type':'RLIMIT_NOFILE','hard':-1,'soft':-1}]}}");
+	ck_at(config, "process.rlimits.0", "{'type':'RLIMIT_NOFILE','hard':1024,'soft':8}");
+	ck_at(config, "process.rlimits.1", "{'type':'RLIMIT_NOFILE','hard':1024,'soft':1024}");
 }
 END_TEST
 
@@ -509,4 +523,4 @@ CS_UNIT_SUITE(tighten, every_encoding_of_no_limit_gets_one, the_smaller_counts_o
 	      a_finite_core_is_the_containers_own_under_default, an_exec_gains_nothing, flags_of_exec_become_a_process,
 	      flags_of_update_become_resources, annotations_only_tighten, a_number_of_an_annotation_is_a_bound,
 	      wrong_annotations_are_errors, annotations_that_engines_obey_past_the_policy, none_touches_nothing,
-	      limits_of_an_exec)
+	      limits_of_an_exec, rows_that_stand_twice)
