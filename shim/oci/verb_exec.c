@@ -161,6 +161,7 @@ static int set_up_attendant(struct exec *exec, struct cs_err *err)
 	if (plan.terminal && !plan.console_socket)
 		return cs_fail(err, CS_UNSUPPORTED, 0, "under a policy an exec with a terminal needs --console-socket");
 	cs_oci_owner(exec->config, exec->process, &plan.uid, &plan.gid);
+	cs_tighten_exec_settings(&face->tree);
 	cs_attendant_bounds_of(&face->tree, &plan.bounds);
 	if (make_group(exec, &plan.bounds, err) < 0)
 		return -1;
