@@ -5,7 +5,9 @@ dist_doc_DATA += contrib/result.schema.json
 # Commands, flags and keys stand in tables of the program: pages and completions are made from what it says. A new
 # subcommand has both without a line here.
 MAN_TEXTS = contrib/man/caisson.1.in contrib/man/caisson.json.5.in contrib/man/caisson-run.in \
-	contrib/man/caisson-exec.in contrib/man/caisson-ps.in contrib/man/caisson-gc.in \
+	contrib/man/caisson-exec.in contrib/man/caisson-ps.in contrib/man/caisson-gc.in contrib/man/caisson-kill.in contrib/man/caisson-logs.in \
+	contrib/man/caisson-pause.in contrib/man/caisson-resume.in contrib/man/caisson-rm.in contrib/man/caisson-stats.in \
+	contrib/man/caisson-stop.in contrib/man/caisson-wait.in \
 	contrib/man/caisson-check.in contrib/man/caisson-configure.in contrib/man/caisson-bundle.in
 COMPLETION_PARTS = contrib/completion/table.awk contrib/completion/bash.awk contrib/completion/bash.tail \
 	contrib/completion/fish.awk contrib/completion/zsh.awk

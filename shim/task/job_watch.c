@@ -123,8 +123,8 @@ void cs__job_decide_patiently(struct job *job, enum cs_reason reason, int cause,
 
 void cs__job_decide(struct job *job, enum cs_reason reason, int cause)
 {
-	if (!job->verdict.decided)
-		cs__job_decide_patiently(job, reason, cause, job->s->stop_signal, job->s->stop_timeout_ns);
+	/* a limit that is reached while the program may still end itself leaves it no more time than it gives */
+	cs__job_decide_patiently(job, reason, cause, job->s->stop_signal, job->s->stop_timeout_ns);
 }
 
 /* --- from outside ------------------------------------------------------------------ */

@@ -129,6 +129,12 @@ bye" "$e: … with its last words"
     run "$CAISSON" kill "$id"
     is "$rc $(kept reason) $(kept signal) $(kept outwardCode)" "0 stopped 9 137" "$e: kill"
     "$CAISSON" rm "$id" >/dev/null
+    detach --timeout 2s -- sh -c 'trap "" TERM; echo up; while :; do sleep 60; done'
+    wait_until 10 has_lines 1 "$sessions/$id/stdout"
+    run "$CAISSON" stop -t 60 "$id"
+    is "$rc $(kept reason) $(kept outwardCode)" "0 stopped 137" "$e: stop -t past the wall limit"
+    between "$(($(kept wallNs) / 1000000))" 0 "$((2000 + $(scaled 1000)))" "$e: … which stays"
+    "$CAISSON" rm "$id" >/dev/null
     # a second stop may hurry the first
     detach -- sh -c 'trap "" TERM; echo up; while :; do sleep 60; done'
     wait_until 10 has_lines 1 "$sessions/$id/stdout"
