@@ -21,7 +21,7 @@ runc crun python3 python3-jsonschema busybox-static catatonit tini procps util-l
 clang cppcheck shellcheck
 qemu-system-x86 cpio"
 # not in every release: taken where apt knows them
-optional_packages="runsc libclang-rt-14-dev"
+optional_packages="runsc libclang-rt-14-dev strace zsh fish"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build
