@@ -46,6 +46,12 @@ signals() {
     wait "$pid"
     is "$? $(field reason)" "143 exited" "$e: TERM ends sleep 999"
     between $(($(now_ms) - t0)) 0 "$(scaled 1500)" "$e: … at once"
+    run "$CAISSON" run -d --runtime "$rt" --id "init-$$-d-$e" --init -- sleep 999
+    run "$CAISSON" stop "init-$$-d-$e"
+    between "$ms" 0 "$(scaled 1500)" "$e: caisson stop ends it at once"
+    run "$CAISSON" wait "init-$$-d-$e"
+    is "$rc" 143 "$e: … by SIGTERM"
+    run "$CAISSON" rm "init-$$-d-$e"
     job "$e" --init --timeout 300ms --stop-timeout 100s -- sleep 999
     is "$rc $(field reason) $(field exitCode)" "124 wall-limit 143" "$e: … and so does the stop signal of a limit"
     between "$ms" 300 "$(scaled 5000)" "$e: … at once"

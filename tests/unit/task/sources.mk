@@ -17,6 +17,7 @@ tests_unit_task_run_SOURCES = $(UNIT_COMMON) tests/unit/task/run.c \
 	tests/unit/task/test_rlimits.c \
 	tests/unit/task/test_session.c \
 	tests/unit/task/test_settings.c \
+	tests/unit/task/test_terminal.c \
 	tests/unit/task/test_tighten.c \
 	tests/unit/task/test_tighten_random.c \
 	tests/unit/task/tighten_gen.c tests/unit/task/tighten_oracle.c tests/unit/task/tighten_random.h

@@ -11,7 +11,7 @@
 static const char session[] =
 	"{\"process\":{\"terminal\":true,\"user\":{\"uid\":65534,\"gid\":65534,\"additionalGids\":[7]},\"args\":[\"sleep\",\"9\"],"
 	"\"env\":[\"A=1\",\"B=2\"],\"cwd\":\"/\",\"noNewPrivileges\":true,\"zzz\":2.50,"
-	"\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"hard\":1024,\"soft\":1024}]},"
+	"\"consoleSize\":{\"height\":24,\"width\":80},\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"hard\":1024,\"soft\":1024}]},"
 	"\"linux\":{\"uidMappings\":[{\"containerID\":0,\"hostID\":100000,\"size\":65536}]}}";
 
 static struct cs_settings_tree tree;
@@ -113,6 +113,28 @@ START_TEST(F007_flags_are_laid_over)
 }
 END_TEST
 
+START_TEST(a_terminal_of_its_own)
+{
+	struct cs_err err = CS_ERR_INIT;
+	bool terminal = false;
+
+	begin();
+	give("tty", "true");
+	ck_ok(make(&err), err);
+	ck_assert_int_eq(cs_json_get_bool(cs_json_get(made.config, "process.terminal"), &terminal), 0);
+	ck_assert(terminal);
+	ck_assert_str_eq(text_of("process.env.2"), "TERM=xterm");
+	ck_assert_ptr_null(cs_json_get(made.config, "process.consoleSize"));
+	done();
+	begin();
+	give("tty", "true");
+	ck_assert_int_eq(cs_strv_add(&env, "TERM=dumb"), 0);
+	ck_ok(make(&err), err);
+	ck_assert_str_eq(text_of("process.env.2"), "TERM=dumb");
+	done();
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_refused)
 {
 	static const struct {
@@ -164,5 +186,5 @@ START_TEST(F056_a_cwd_that_leads_to_a_descriptor)
 }
 END_TEST
 
-CS_UNIT_SUITE(exec_process, without_flags_all_is_the_sessions, F007_flags_are_laid_over, what_cannot_be_is_refused,
+CS_UNIT_SUITE(exec_process, without_flags_all_is_the_sessions, F007_flags_are_laid_over, a_terminal_of_its_own, what_cannot_be_is_refused,
 	      F056_a_cwd_that_leads_to_a_descriptor)

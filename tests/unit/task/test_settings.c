@@ -128,6 +128,9 @@ START_TEST(combinations_without_sense_are_refused)
 		{ "capture", "head", NULL, NULL },
 		{ "memory-swap", "1m", NULL, NULL },
 		{ "capture", "head", "stdout", "/tmp/x" },
+		{ "tty", "true", "stdout", "/tmp/x" },
+		{ "tty", "true", "stderr", "/tmp/x" },
+		{ "tty", "true", "capture", "head" },
 	};
 
 	for (size_t i = 0; i < CS_ARRAY_LEN(wrong); i++) {
