@@ -19,7 +19,8 @@ set -u
 packages="gcc make autoconf automake pkg-config xz-utils libc6-dev libyajl-dev libseccomp-dev libcap-dev check
 runc crun python3 python3-jsonschema busybox-static catatonit tini procps util-linux e2fsprogs iproute2 git
 clang cppcheck shellcheck
-qemu-system-x86 cpio"
+qemu-system-x86 cpio
+zsh fish"
 # not in every release: taken where apt knows them
 optional_packages="runsc libclang-rt-14-dev strace zsh fish"
 

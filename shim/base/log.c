@@ -69,9 +69,17 @@ static void add_plain(struct cs_buf *line, const char *text)
 
 static void format_text(struct cs_buf *line, enum cs_log_level level, const char *text)
 {
-	cs_buf_addf(line, "%s%s: ", to_raw_terminal ? "\r" : "", current.program);
+	/* ECMA-48, SGR */
+	static const char *const colours[] = {
+		[CS_LOG_ERROR] = "\033[31m", [CS_LOG_WARN] = "\033[33m", [CS_LOG_INFO] = "", [CS_LOG_DEBUG] = "\033[2m",
+	};
+	_Static_assert(CS_ARRAY_LEN(colours) == CS_LOG_LEVELS, "a colour for every level");
+	const char *colour = current.colour ? colours[level] : "";
+
+	cs_buf_addf(line, "%s%s%s:", to_raw_terminal ? "\r" : "", colour, current.program);
 	if (level != CS_LOG_ERROR)
-		cs_buf_addf(line, "%s: ", level_words[level]);
+		cs_buf_addf(line, " %s:", level_words[level]);
+	cs_buf_addf(line, "%s ", colour[0] ? "\033[0m" : "");
 	add_plain(line, text);
 	cs_buf_adds(line, to_raw_terminal ? "\r\n" : "\n");
 }

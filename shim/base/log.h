@@ -32,6 +32,7 @@ struct cs_log_config {
 	enum cs_log_level level;   /* the last level that is written */
 	enum cs_log_format format;
 	int fd;                    /* where to; borrowed, -1 for none */
+	bool colour;               /* of the words before a text line; for terminals */
 };
 
 /* Sets everything at once. Before the first call: text to fd 2, warnings and errors. */

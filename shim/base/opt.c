@@ -244,7 +244,7 @@ static const char *wanted(const struct cs_opt *row)
 	case CS_OPT_SWITCH:
 		return "true or false";
 	case CS_OPT_U64:
-		return "a whole number";
+		return "a whole number, without a sign";
 	case CS_OPT_SIZE:
 		return "a size such as 4096, 64k or 1.5g";
 	case CS_OPT_DURATION:
@@ -362,7 +362,7 @@ static int fail_unknown(const struct cs_opt_set *set, const char *name, struct c
 	if (nearest)
 		return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s': did you mean '--%s'?",
 			       name, nearest);
-	return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s'", name);
+	return cs_fail(err, CS_INVALID, 0, "unknown flag '--%.64s': --help lists them", name);
 }
 
 /* The value of a flag whose text stands apart: the next element. */
@@ -414,6 +414,12 @@ static int parse_long(const struct cs_opt_set *set, struct cursor *c, struct cs_
 
 static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct cs_err *err)
 {
+	const struct cs_opt_set *any = set;
+	const char *text = c->argv[c->at] + 1;
+
+	/* "-env" is no "-e nv" to whoever writes it */
+	if (text[1] != '\0' && find_flag(&any, text, 0))
+		return cs_fail(err, CS_INVALID, 0, "unknown flag '-%.64s': did you mean '--%.64s'?", text, text);
 	for (const char *p = c->argv[c->at] + 1; *p != '\0'; p++) {
 		const struct cs_opt_set *in = set;
 		const struct cs_opt *row = find_flag(&in, NULL, *p);
@@ -421,8 +427,8 @@ static int parse_letters(const struct cs_opt_set *set, struct cursor *c, struct 
 		const char *alone, *value;
 
 		if (!row)
-			return cs_fail(err, CS_INVALID, 0, "unknown flag '%s' in '%.64s'", what,
-				       c->argv[c->at]);
+			return cs_fail(err, CS_INVALID, 0, "unknown flag '%s'%s%.64s%s: --help lists them", what,
+				       text[1] ? " in '" : "", text[1] ? c->argv[c->at] : "", text[1] ? "'" : "");
 		alone = row->type == CS_OPT_SWITCH ? "true" : row->absent;
 		if (alone) {
 			if (put_flag(c, in, row, what, alone, err) < 0)

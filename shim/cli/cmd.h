@@ -10,6 +10,7 @@
 
 #include "shim/base/buf.h"
 #include "shim/base/err.h"
+#include "shim/base/log.h"
 #include "shim/base/opt.h"
 
 struct cs_cmd;
@@ -97,6 +98,9 @@ int cs_cmd_each_id(struct cs_cmd_call *call, unsigned flags, cs_cmd_id_fn *fn, v
 
 /* Connects, sends {"op": word} to a live run and waits for the answer. */
 int cs_cmd_ask(const char *state_dir, const char *id, const char *word, struct cs_err *err);
+
+/* What is said on stderr from now on, in the tone of a person's tool. */
+void cs_cmd_log_level(enum cs_log_level level);
 
 /* Writes to stdout, all of it. */
 int cs_cmd_print(const struct cs_buf *text, struct cs_err *err);

@@ -41,6 +41,9 @@ int cs_cmd_fail_unknown(const char *name, struct cs_err *err)
 			nearest = cmds[i]->name;
 		}
 	}
+	if (name[0] == '-')
+		return cs_fail(err, CS_INVALID, 0, "no command before '%.64s': flags stand behind it, as in 'caisson run %.64s ...'",
+			       name, name);
 	if (nearest)
 		return cs_fail(err, CS_INVALID, 0, "unknown command '%.64s': did you mean '%s'?", name, nearest);
 	return cs_fail(err, CS_INVALID, 0, "unknown command '%.64s': see 'caisson help'", name);

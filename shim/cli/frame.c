@@ -6,6 +6,7 @@
 
 #include "shim/base/log.h"
 #include "shim/cli/cmd.h"
+#include "shim/cli/tone.h"
 #include "shim/task/config.h"
 
 #define HELP_MAX (256 * 1024)
@@ -65,13 +66,14 @@ static int count_operands(const struct cs_cmd_call *call, struct cs_err *err)
 		       call->argv[cmd->operands_max], cmd->name, cmd->usage);
 }
 
-static void set_log_level(const struct cs_settings *s)
+void cs_cmd_log_level(enum cs_log_level level)
 {
 	cs_log_setup(&(struct cs_log_config){
 		.program = "caisson",
-		.level = s->quiet ? CS_LOG_ERROR : s->verbose ? CS_LOG_DEBUG : CS_LOG_WARN,
+		.level = level,
 		.format = CS_LOG_TEXT,
 		.fd = STDERR_FILENO,
+		.colour = cs_tone_of(STDERR_FILENO).colour,
 	});
 }
 
@@ -125,7 +127,7 @@ static int act_with_settings(struct cs_cmd_call *call, int argc, char *const arg
 		tell_refused(call->cmd, argc, argv, own, err);
 		return -1;
 	}
-	set_log_level(&tree.values);
+	cs_cmd_log_level(tree.values.quiet ? CS_LOG_ERROR : tree.values.verbose ? CS_LOG_DEBUG : CS_LOG_WARN);
 	call->tree = &tree;
 	call->config = &config;
 	r = act(call, argc, argv, at, *help, err);

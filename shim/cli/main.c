@@ -17,6 +17,7 @@ int main(int argc, char *argv[])
 
 	if (cs_fd_fill_stdio() < 0)
 		return CANNOT_RUN;
+	cs_cmd_log_level(CS_LOG_WARN);
 	if (argc < 2 || cs_cmd_wants_help(argc, argv))
 		cmd = &cs_cmd_help_row;
 	else if (strcmp(argv[1], "--version") == 0)

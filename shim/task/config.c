@@ -7,6 +7,7 @@
 
 #include "shim/base/file.h"
 #include "shim/base/parse.h"
+#include "shim/engine/engine.h"
 #include "shim/task/policy.h"
 
 /* Sets of flags beside the settings: those of a subcommand, those of all. */
@@ -186,6 +187,7 @@ static int check_policies(const struct cs_json *policies, struct cs_err *err)
 static int check_runtime(const struct cs_json *runtime, struct cs_err *err)
 {
 	static const char *const known[] = { "path", "engine", "args", NULL };
+	const char *engine = cs_json_string(cs_json_member(runtime, "engine"));
 	const struct cs_json *value;
 	const char *key;
 
@@ -201,6 +203,8 @@ static int check_runtime(const struct cs_json *runtime, struct cs_err *err)
 			return cs_fail(err, CS_INVALID, 0, "key '%s': %s is wanted", key,
 				       strcmp(key, "args") == 0 ? "a list of strings" : "a string");
 	}
+	if (engine && !cs_engine_kind_by_name(engine))
+		return cs_fail(err, CS_INVALID, 0, "key 'engine': '%.64s' is no kind of engine", engine);
 	if (!cs_json_member(runtime, "path"))
 		return cs_fail(err, CS_INVALID, 0, "key 'path' is missing");
 	return 0;

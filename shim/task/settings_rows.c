@@ -149,7 +149,7 @@ const struct cs_opt cs_settings_rows[] = {
 	  .lift = CS_LIFT_WORD, LESS, .help = "memory and swap together; by default the same as --memory: no swap" },
 	{ "oom-group", 0, CS_OPT_SWITCH, AT(oom_group), DAEMON_TOO, .key = "oomGroup",
 	  .tighter = CS_TIGHTER_TRUE, .help = "out of memory ends the whole run, not one process" },
-	{ "cpus", 0, CS_OPT_CPUS, AT(millicpus), EXEC_FLAG_DAEMON_TOO, .key = "cpus", .arg = "N", .lift = CS_LIFT_ZERO,
+	{ "cpus", 0, CS_OPT_CPUS, AT(millicpus), EXEC_FLAG_DAEMON_TOO, .key = "cpus", .arg = "N", .lift = CS_LIFT_ZERO, .min = 10,
 	  LESS, .help = "CPUs that the run may keep busy" },
 	{ "cpuset-cpus", 0, CS_OPT_TEXT, AT(cpuset_cpus), DAEMON_TOO, .key = "cpusetCpus", .arg = "LIST",
 	  .check = check_cpuset, .help = "CPUs that the run may use, such as 0-2,4" },

@@ -71,6 +71,16 @@ START_TEST(lines_on_a_raw_terminal)
 }
 END_TEST
 
+START_TEST(colour_is_of_the_words_before)
+{
+	cs_log_setup(&(struct cs_log_config){ .program = "prog", .level = CS_LOG_WARN, .fd = pipe_fds[1], .colour = true });
+	cs_log_error("\033[32mno");
+	ck_assert_str_eq(take_written(), "\033[31mprog:\033[0m ?[32mno\n");
+	cs_log_warn("w");
+	ck_assert_str_eq(take_written(), "\033[33mprog: warning:\033[0m w\n");
+}
+END_TEST
+
 START_TEST(levels_beyond_are_silent)
 {
 	setup_log(CS_LOG_WARN, CS_LOG_TEXT);
@@ -161,7 +171,7 @@ Suite *suite_log(void);
 Suite *suite_log(void)
 {
 	const TTest *const tests[] = { text_lines,
-				       lines_on_a_raw_terminal, levels_beyond_are_silent,
+				       lines_on_a_raw_terminal, colour_is_of_the_words_before, levels_beyond_are_silent,
 				       no_descriptor_no_line,
 				       one_message_is_one_plain_line,
 				       json_lines,
