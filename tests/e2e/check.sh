@@ -76,6 +76,14 @@ if [ -x "$CAISSON_FAKERUN" ]; then
     printf '{"engineTimeout":"200ms"}\n' >"$T/config.json"
     look_first --json --config "$T/config.json"
     like "$(of "trial run" seen runc)" "*no answer*" "an engine that hangs is bad, after its deadline"
+    # killed while an engine hangs: first in its trial run, then in a probe
+    for verb in 'create hang' 'start hang'; do
+        fake "$verb" 'create walls whole'
+        spawn env PATH="$T/bin:$PATH" "$CAISSON" check --state-dir "$S" --cache-dir "$T/cache" --runtime runc
+        wait_until 10 sh -c '[ -n "$(ls -A "$1/runs" 2>/dev/null)" ]' sh "$S"
+        kill -KILL "$pid"
+        check "killed during '$verb': all is gone soon" wait_until 10 sh -c '[ -z "$(ls -A "$1")" ]' sh "$S"
+    done
 else
     skip "scripted engines" "not built: $CAISSON_FAKERUN"
 fi
