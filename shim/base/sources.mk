@@ -9,7 +9,7 @@ libcs_base_a_SOURCES = \
 	shim/base/file.c shim/base/file.h \
 	shim/base/hash.h \
 	shim/base/log.c shim/base/log.h \
-	shim/base/opt.c shim/base/opt.h shim/base/opt_tighten.c \
+	shim/base/opt.c shim/base/opt.h shim/base/opt_help.c shim/base/opt_tighten.c \
 	shim/base/parse.c shim/base/parse.h \
 	shim/base/strv.c shim/base/strv.h
 LIBS_BASE = libcs-base.a

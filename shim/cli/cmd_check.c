@@ -29,6 +29,7 @@ struct report {
 	struct cs_tone tone;
 	struct cs_json *findings; /* array */
 	bool bad;                 /* something that runs take by default, or all of them, is */
+	unsigned n_bad, n_weak;
 	int error;                /* -errno of the first thing that went wrong with the report itself */
 };
 
@@ -92,6 +93,8 @@ static void say(struct report *report, const struct cs_check_engine *engine, con
 	if (finding->verdict == CS_GOOD)
 		remedy = NULL;
 	report->bad |= counts && finding->verdict == CS_BAD;
+	report->n_bad += finding->verdict == CS_BAD;
+	report->n_weak += finding->verdict == CS_WEAK;
 	if (report->json)
 		add_json(report, engine ? engine->name : NULL, counts, name, finding, remedy);
 	else
@@ -211,6 +214,22 @@ static int print_json(struct report *report, struct cs_err *err)
 	return cs_cmd_print(&text, err);
 }
 
+/* The last line: what it comes to. */
+static void conclude(struct report *report)
+{
+	cs_auto(buf) line = CS_BUF_INIT(512);
+	int r;
+
+	if (report->bad)
+		cs_tone_add(&report->tone, CS_COLOUR_RED, "Not everything that runs need is good", &line);
+	else
+		cs_tone_add(&report->tone, CS_COLOUR_GREEN, "Runs work here", &line);
+	cs_buf_addf(&line, ": %u bad, %u weak.\n", report->n_bad, report->n_weak);
+	r = line.failed ? -ENOMEM : cs_fd_write_all(STDOUT_FILENO, line.data, line.len);
+	if (r < 0)
+		report->error = r;
+}
+
 static int look_at_all(const struct cs_check *check, bool only, bool json, int *ret_code, struct cs_err *err)
 {
 	struct report report = { .json = json, .tone = cs_tone_of(STDOUT_FILENO), .findings = cs_json_new_array() };
@@ -223,6 +242,8 @@ static int look_at_all(const struct cs_check *check, bool only, bool json, int *
 		say(&report, NULL, cs_check_host_rows[i].name, &found, cs_check_host_rows[i].remedy);
 	}
 	look_at_engines(check, only, &report);
+	if (!json)
+		conclude(&report);
 	if (report.error)
 		r = cs_fail(err, CS_IO, -report.error, "report");
 	else if (json)

@@ -31,11 +31,12 @@ size_t cs_cmd_sets(const struct cs_cmd *cmd, struct cs_opt_set ret[CS_CMD_SETS])
 
 	if (cmd->rows)
 		ret[n++] = own_set(cmd);
-	ret[n++] = (struct cs_opt_set){ .rows = common_rows, .n = CS_ARRAY_LEN(common_rows) };
-	if (cmd->settings)
-		ret[n++] = (struct cs_opt_set){
-			.rows = cs_settings_rows, .n = cs_settings_n_rows, .scope = cmd->settings,
-		};
+	ret[n] = (struct cs_opt_set){ .rows = common_rows, .n = CS_ARRAY_LEN(common_rows) };
+	n++;
+	if (cmd->settings) {
+		ret[n] = (struct cs_opt_set){ .rows = cs_settings_rows, .n = cs_settings_n_rows, .scope = cmd->settings };
+		n++;
+	}
 	return n;
 }
 
@@ -131,6 +132,8 @@ static int act_with_settings(struct cs_cmd_call *call, int argc, char *const arg
 	call->tree = &tree;
 	call->config = &config;
 	r = act(call, argc, argv, at, *help, err);
+	call->tree = NULL;
+	call->config = NULL;
 	cs_settings_release(&tree);
 	cs_config_release(&config);
 	return r;

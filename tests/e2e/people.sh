@@ -150,7 +150,7 @@ like "$out" '{"version":1,*"reason":"start-failed"*exclude each other*' "and its
 # --- as it looks -------------------------------------------------------------------------------------------------------------------
 esc=$(printf '\033')
 run env TERM=xterm script -qec "'$CAISSON' run --nope" /dev/null
-like "$out" "*$esc[[]31mcaisson:$esc[[]0m unknown flag*" "errors have a colour on a terminal"
+like "$out" "*${esc}[[]31mcaisson:${esc}[[]0m unknown flag*" "errors have a colour on a terminal"
 run env TERM=xterm NO_COLOR=1 script -qec "'$CAISSON' run --nope" /dev/null
 unlike "$out" "*$esc*" "and none with NO_COLOR"
 run env TERM=dumb script -qec "'$CAISSON' run --nope" /dev/null
