@@ -244,7 +244,7 @@ void cs_try_run(const struct cs_check *check, const char *engine, struct cs_find
 {
 	/* whatever the configuration says of output and time: nothing of it is touched */
 	static const char *const flags[] = { "--result=fd:3", "--stdout=/dev/null", "--stderr=/dev/null", "--format=text",
-					     "--capture=none", "--tty=false", "--interactive=false", "--timeout=20s", "--quiet", "--",
+					     "--capture=none", "--tty=false", "--interactive=false", "--detach=false", "--timeout=20s", "--quiet", "--",
 					     "true", NULL };
 	cs_auto(strv) argv = CS_STRV_INIT;
 	cs_autojson struct cs_json *record = NULL;

@@ -41,6 +41,7 @@ ask_fish() {
 }
 
 # A shell at a terminal of its own, in which completing prints what it would offer instead (zshcompwid(1), compadd -O).
+# The words that are waited for are written in pieces, so that the echo of what is typed is not taken for them.
 ask_zsh() {
     cat >"$T/ask.zsh" <<'EOF'
 zmodload zsh/zpty
@@ -48,9 +49,9 @@ file=$1 line=$2
 zpty z zsh -f -i
 zpty -w z "PS1= PROMPT2= RPS1=; autoload -Uz compinit; compinit -u -D; source $file"
 zpty -w z 'compadd() { if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return $?; fi
-    typeset -a __hits; builtin compadd -A __hits "$@"; print -rl -- "HIT "$^__hits; }'
-zpty -w z 'nothing() { :; }; done_now() { print -r -- "END"; }; comppostfuncs=(done_now)'
-zpty -w z 'zle -C ask complete-word _generic; zstyle ":completion:ask:*" completer _complete; bindkey "^X" ask; stty -echo; print READY'
+    typeset -a __hits; builtin compadd -A __hits "$@"; print -rl -- "HI""T "$^__hits; }'
+zpty -w z 'nothing() { :; }; done_now() { print -r -- "EN""D"; }; comppostfuncs=(done_now)'
+zpty -w z 'zle -C ask complete-word _generic; zstyle ":completion:ask:*" completer _complete; bindkey "^X" ask; stty -echo; print "REA""DY"'
 while zpty -r z got; do [[ $got == *READY* ]] && break; done
 zpty -w -n z "$line"$'\x18'
 while zpty -r z got; do

@@ -79,6 +79,16 @@ run_says 127 "'30s' is not in PATH*" --timeout 1m 30s -- true
 says 125 "caisson ps takes no arguments, and 'all' is one" ps all
 says 125 "engine 'runcc' is not known: give one of *" run --state-dir "$S" --runtime runcc -- true
 says 125 "no run 'nosuch' is live*" exec --state-dir "$S" nosuch -- true
+says 125 "no id: caisson stop *" stop
+for verb in stop kill pause resume wait logs rm; do
+    says 125 "no run or session 'nosuch': 'caisson ps -a' lists them" $verb --state-dir "$S" nosuch
+done
+says 125 "'../x' is no id of a run" stop --state-dir "$S" ../x
+says 125 "'b' is one argument too many: caisson logs *" logs a b
+says 125 "-t: '5x' is no time*" stop -t 5x a
+says 125 "-s: 'KILLL' is not a signal such as *" kill -s KILLL a
+run_says 125 "--detach and --interactive exclude each other*" -d -i -- cat
+run_says 125 "--detach keeps the output in files of the host: give --output-limit a size" -d --output-limit unlimited -- true
 run setpriv --reuid 65534 --regid 65534 --clear-groups "$CAISSON" run -- true
 is "$rc $err" "125 caisson: caisson needs root (rootless runs are not supported yet): use sudo" "newcomer: without root"
 
