@@ -9,6 +9,7 @@ libcs_sys_a_SOURCES = \
 	shim/sys/cgroup_remove.c \
 	shim/sys/cgroup_walk.c \
 	shim/sys/hold.c shim/sys/hold.h \
+	shim/sys/kin.c shim/sys/kin.h \
 	shim/sys/loop.c shim/sys/loop.h \
 	shim/sys/mount.c shim/sys/mount.h \
 	shim/sys/mountinfo.c shim/sys/mountinfo.h \

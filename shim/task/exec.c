@@ -9,6 +9,7 @@
 #include "shim/base/file.h"
 #include "shim/base/log.h"
 #include "shim/engine/engine_call.h"
+#include "shim/sys/kin.h"
 
 /* From giving its cgroup up to being dead: no time at all, but on a busy machine. */
 #define EXIT_NS CS_NSEC_PER_SEC
@@ -70,7 +71,7 @@ static int verify_place(struct job *job, struct cs_err *err)
 	if (cpu_ns != CS_NO_NUMBER && cpu_ns > 0 &&
 	    cs_pidref_wait_dead(&job->init, cs_clock_deadline_ns(EXIT_NS)) == 0)
 		return 0;
-	cs_pidref_kill(&job->init, SIGKILL);
+	cs_kin_kill(&job->init);
 	return cs_fail(err, CS_LIMIT, 0, "the exec's process is not in the cgroup that was made for it, so that no limit holds for it: killed");
 }
 

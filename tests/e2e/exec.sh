@@ -273,7 +273,7 @@ EOF
     spawn "$CAISSON" run --config "$T/astray.json" --runtime astray --id "$s" --timeout 0 -- python3 -c "print('up', flush=True); $init"
     session=$pid
     wait_until 20 grep -q up "$T/spawn.out"
-    x -- sh -c 'echo leaked; sleep 785'
+    x -- sh -c 'sleep 785 & echo leaked; sleep 785'
     is "$rc $(field reason) $(field error.kind)|$out" "125 start-failed limit|" "$e: a process outside its group: killed, and not a byte of it"
     like "$err" "caisson: *not in the cgroup*" "$e: … is said"
     check "$e: … none is left" no_process 'sleep 785'

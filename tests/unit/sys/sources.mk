@@ -6,6 +6,7 @@ tests_unit_sys_run_SOURCES = $(UNIT_COMMON) tests/unit/sys/run.c \
 	tests/unit/sys/test_cgroup_counters.c \
 	tests/unit/sys/test_cgroup_host.c \
 	tests/unit/sys/test_hold.c \
+	tests/unit/sys/test_kin.c \
 	tests/unit/sys/test_loop.c \
 	tests/unit/sys/test_mountinfo.c \
 	tests/unit/sys/test_path.c \
