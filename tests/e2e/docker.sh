@@ -81,7 +81,7 @@ docker run --rm --runtime $R img sh -c 'seq 1 100000' | md5sum
 ## run: both streams
 docker run --rm --runtime $R img sh -c 'for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done' 2>$W/err | cat; cat $W/err
 ## run: signal
-docker run --rm --runtime $R img sh -c 'kill -9 $$' 
+docker run --rm --runtime $R img sh -c 'kill -9 $$'
 ## run: terminal
 docker run --rm -t --runtime $R img sh -c 'echo tty; stty -a | head -n 1 | cut -d";" -f1; sleep 0.5'
 ## run: interactive terminal
@@ -260,7 +260,7 @@ is "$(docker ps -aq | wc -l)" 0 "no container is left in docker"
 # what runsc of 2022 fails to delete stays with it, and so with us
 "$CAISSON" gc --state-dir "$T/state" >"$T/gc" 2>&1
 # shellcheck disable=SC2317 # called by wait_until
-none_kept() { [ -z "$(ls "$T/state/containers" "$T/state/runs" 2>/dev/null | grep -v ':$')" ]; }
+none_kept() { [ -z "$(find "$T/state/containers" "$T/state/runs" -mindepth 1 -print -quit 2>/dev/null)" ]; }
 if wait_until 10 none_kept; then ok "nothing is kept of any"; else not_ok "nothing is kept of any" "$(cat "$T"/state/containers/*/facts.json; ls -R "$T/state/runs")"; fi
 
 done_testing
