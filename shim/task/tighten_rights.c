@@ -204,6 +204,9 @@ static int unite(const struct cs__tighten *t, const char *path, const char *cons
 {
 	if (cs__tighten_want(t, cs__tighten_get(t, path), path, CS_JSON_ARRAY) < 0)
 		return -1;
+	/* a container in the host's own mount namespace would hide them from the host: engines refuse that */
+	if (!cs_spec_namespace(t->root, CS_NS_MOUNT))
+		return 0;
 	for (; *ours; ours++) {
 		size_t before = cs_json_count(cs__tighten_get(t, path));
 

@@ -73,10 +73,10 @@ trap 'rm -rf "$T"' EXIT
 trap 'exit 130' HUP INT TERM
 mkdir "$T/bin"
 
-# one COLUMN COMMAND...: the suite on a runtime; $T/COLUMN/TEST says pass or fail
+# one COLUMN BASE COMMAND...: the suite on a runtime; $T/COLUMN/TEST says pass or fail
 one() {
-    column=$1
-    shift
+    column=$1 base=$2
+    shift 2
     mkdir -p "$T/$column" "$T/w/$column"
     { echo '#!/bin/sh' && echo "exec $* \"\$@\""; } >"$T/bin/$column"
     chmod 755 "$T/bin/$column"
@@ -84,9 +84,16 @@ one() {
     for program in "$suite"/*; do
         name=${program##*/}
         case $name in runtimetest | stamp | *.gz) continue ;; esac
-        (cd "$T/w/$column" && RUNTIME=$T/bin/$column timeout -k 5 $each_s "$program" </dev/null) >"$T/$column/$name.log" 2>&1
-        rc=$?
-        if [ $rc -eq 0 ] && ! grep -q '^not ok' "$T/$column/$name.log"; then verdict=pass; else verdict=fail; fi
+        verdict=fail
+        # some of them race against their own container, with any runtime
+        for _try in 1 2 3; do
+            if [ $verdict = pass ]; then break; fi
+            if [ $_try -gt 1 ] && [ "$(cat "$T/$base/$name" 2>/dev/null)" != pass ]; then break; fi
+            if (cd "$T/w/$column" && RUNTIME=$T/bin/$column timeout -k 5 $each_s "$program" </dev/null) >"$T/$column/$name.log" 2>&1 &&
+                ! grep -q '^not ok' "$T/$column/$name.log"; then
+                verdict=pass
+            fi
+        done
         echo $verdict >"$T/$column/$name"
     done
 }
@@ -94,10 +101,10 @@ one() {
 columns=''
 for engine; do
     path=$(command -v "$engine") || skip "$engine is not installed"
-    one "$engine" "$path"
+    one "$engine" "$engine" "$path"
     columns="$columns $engine"
     for policy in $policies; do
-        one "$engine-$policy" "$runtime" --runtime "$path" --policy "$policy" --state-dir "$T/state"
+        one "$engine-$policy" "$engine" "$runtime" --runtime "$path" --policy "$policy" --state-dir "$T/state"
         columns="$columns $engine-$policy"
     done
 done

@@ -311,7 +311,7 @@ START_TEST(default_takes_no_right_but_says_core_and_masked)
 
 	begin("default");
 	config = tightened("{'process':{'capabilities':{'bounding':['CAP_SYS_ADMIN']},'rlimits':[{'type':'RLIMIT_NOFILE','hard':9,'soft':8}]},"
-			   "'root':{},'linux':{'maskedPaths':['/x','/proc/kcore']}}");
+			   "'root':{},'linux':{'namespaces':[{'type':'mount'}],'maskedPaths':['/x','/proc/kcore']}}");
 	ck_at(config, "process",
 	      "{'capabilities':{'bounding':['CAP_SYS_ADMIN']},'rlimits':[{'type':'RLIMIT_NOFILE','hard':9,'soft':8},"
 	      "{'type':'RLIMIT_CORE','hard':1,'soft':1}]}");
@@ -321,6 +321,17 @@ START_TEST(default_takes_no_right_but_says_core_and_masked)
 	ck_assert_ptr_null(cs_json_get(config, "linux.seccomp"));
 	ck_assert_ptr_null(cs_json_get(config, "linux.readonlyPaths"));
 	ck_at(config, "linux.resources", "{'pids':{'limit':4096}}");
+}
+END_TEST
+
+/* runc: "unable to restrict sys entries without a private MNT namespace" */
+START_TEST(nothing_is_masked_in_the_hosts_own_mounts)
+{
+	cs_autojson struct cs_json *config = NULL;
+
+	begin("default");
+	config = tightened("{'process':{},'root':{},'linux':{'namespaces':[{'type':'pid'}]}}");
+	ck_assert_ptr_null(cs_json_get(config, "linux.maskedPaths"));
 }
 END_TEST
 
@@ -520,7 +531,7 @@ CS_UNIT_SUITE(tighten, every_encoding_of_no_limit_gets_one, the_smaller_counts_o
 	      twins_in_unified_are_bounded_too, swap_counts_with_memory, a_quota_is_weighed_with_its_period,
 	      an_update_touches_what_it_names, an_update_is_kept, what_cannot_be_read_is_refused_where_it_is_bounded,
 	      keys_that_only_go_would_take_are_refused, strict_takes_rights, default_takes_no_right_but_says_core_and_masked,
-	      a_finite_core_is_the_containers_own_under_default, an_exec_gains_nothing, flags_of_exec_become_a_process,
+	      nothing_is_masked_in_the_hosts_own_mounts, a_finite_core_is_the_containers_own_under_default, an_exec_gains_nothing, flags_of_exec_become_a_process,
 	      flags_of_update_become_resources, annotations_only_tighten, a_number_of_an_annotation_is_a_bound,
 	      wrong_annotations_are_errors, annotations_that_engines_obey_past_the_policy, none_touches_nothing,
 	      limits_of_an_exec, rows_that_stand_twice)
