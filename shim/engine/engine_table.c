@@ -47,6 +47,7 @@ static const struct cs_engine_kind kinds[] = {
 		.kill_all = true,
 		.exec_cgroup = true,
 		.refused_args = ARGS("cgroup-manager", "rootless", "root", "log", "log-format"),
+		.lacks_events = true,
 		.state_file = "status", /* up to 1.8 it says "error opening file `…/status`" */
 		.default_root = "/run/crun",
 		.help_arg = "--help",

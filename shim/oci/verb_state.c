@@ -32,6 +32,24 @@ static int capture(const struct cs_oci_face *face, struct cs_buf *ret, int *ret_
 	return r < 0 ? cs_fail(err, CS_LIMIT, -r, "what %s says", face->engine.kind->name) : 0;
 }
 
+int cs_oci_ask_state(struct cs_oci_face *face, struct cs_buf *ret, int *ret_code, struct cs_err *err)
+{
+	char *word = strdup(cs_oci_verb_row(CS_OCI_STATE)->word);
+
+	if (!word)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "state");
+	free(face->call.verb_word);
+	face->call.verb_word = word;
+	while (face->call.n_flags > 0) {
+		struct cs_oci_given *last = &face->call.flags[--face->call.n_flags];
+
+		free(last->value);
+		free(last->word);
+	}
+	face->call.verb = CS_OCI_STATE;
+	return capture(face, ret, ret_code, err);
+}
+
 static int print(const struct cs_buf *text, struct cs_err *err)
 {
 	int r = text->failed ? -ENOMEM : cs_fd_write_all(STDOUT_FILENO, text->data ? text->data : "", text->len);

@@ -13,6 +13,9 @@ cs_oci_verb_fn cs_oci_verb_pass; /* hands over, and no more */
 cs_oci_verb_fn cs_oci_verb_create, cs_oci_verb_start, cs_oci_verb_delete, cs_oci_verb_exec, cs_oci_verb_update;
 cs_oci_verb_fn cs_oci_verb_state, cs_oci_verb_list, cs_oci_verb_events;
 
+/* What the engine's `state` of the call's container prints, and its code. The call is changed to that. */
+int cs_oci_ask_state(struct cs_oci_face *face, struct cs_buf *ret, int *ret_code, struct cs_err *err);
+
 /* --- for create and exec ------------------------------------------------------- */
 
 /* Engines that choke on a hybrid host's v2 cgroups do not see them from here on. */
