@@ -13,11 +13,11 @@
 #include "shim/oci/verbs.h"
 #include "shim/sys/mount.h"
 
-int cs_oci_prepare_mounts(const struct cs_oci_face *face, struct cs_err *err)
+int cs_oci_prepare_mounts(const struct cs_oci_face *face, const struct cs_json *config, struct cs_err *err)
 {
 	struct cs_cgroup_host host;
 
-	if (!face->engine.kind->hide_unified)
+	if (!face->engine.kind->hide_unified || (config && !cs_spec_namespace(config, CS_NS_MOUNT)))
 		return 0;
 	if (cs_cgroup_host_read(&host, err) < 0)
 		return -1;

@@ -18,8 +18,12 @@ int cs_oci_ask_state(struct cs_oci_face *face, struct cs_buf *ret, int *ret_code
 
 /* --- for create and exec ------------------------------------------------------- */
 
-/* Engines that choke on a hybrid host's v2 cgroups do not see them from here on. */
-int cs_oci_prepare_mounts(const struct cs_oci_face *face, struct cs_err *err);
+/*
+ * Engines that choke on a hybrid host's v2 cgroups do not see them from here
+ * on. A container that is to live in the host's own mount namespace (config may be NULL: not
+ * known) would live in ours instead: for it nothing is done.
+ */
+int cs_oci_prepare_mounts(const struct cs_oci_face *face, const struct cs_json *config, struct cs_err *err);
 
 /*
  * A text that engines read by a path: in memory, so that nothing of it can be
