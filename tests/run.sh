@@ -17,7 +17,7 @@
 set -u
 
 packages="gcc make autoconf automake pkg-config xz-utils libc6-dev libyajl-dev libseccomp-dev libcap-dev check
-runc crun python3 python3-jsonschema busybox-static catatonit tini procps util-linux e2fsprogs iproute2 git
+runc crun docker.io python3 python3-jsonschema busybox-static catatonit tini procps util-linux e2fsprogs iproute2 git
 clang cppcheck shellcheck
 qemu-system-x86 cpio
 zsh fish"

@@ -1,12 +1,24 @@
 /* delete: the engine's, then what is kept here. Idempotent, and also for what a create that died has left. */
 #include "shim/base/clock.h"
+#include "shim/base/fd.h"
 #include "shim/oci/say.h"
 #include "shim/oci/verbs.h"
 #include "shim/task/attendant.h"
+#include "shim/task/results.h"
 
 #define CLEAN_UP_NS (10 * CS_NSEC_PER_SEC)
 /* What the attendant may take to write its record once the container is gone. */
 #define RECORD_NS (3 * CS_NSEC_PER_SEC)
+
+/* Its records are of no use for ever. */
+static void expire_records(const struct cs_oci_face *face, const char *state_dir)
+{
+	int64_t after_ns = face->tree.values.expire_ns;
+	cs_autofd int results_fd = after_ns == CS_NEVER ? -1 : cs_results_open(state_dir, false);
+
+	if (results_fd >= 0)
+		cs_results_expire(results_fd, cs_container_key(face->root, cs_oci_id(&face->call)), cs_clock_wall_ns() + after_ns);
+}
 
 int cs_oci_verb_delete(struct cs_oci_face *face, int *ret_code, struct cs_err *err)
 {
@@ -27,6 +39,7 @@ int cs_oci_verb_delete(struct cs_oci_face *face, int *ret_code, struct cs_err *e
 		return 0;
 	}
 	cs_attendant_await(face->foreign.dir_fd, cs_clock_deadline_ns(RECORD_NS));
+	expire_records(face, state_dir);
 	cs_foreign_remove(&face->foreign);
 	return 0;
 }

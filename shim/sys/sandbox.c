@@ -64,7 +64,7 @@ static int add_rule(scmp_filter_ctx filter, const struct cs_sandbox_call *call)
 	if (number < 0) /* not of this architecture: nothing to allow */
 		return 0;
 	if (call->has_arg0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, SCMP_A0(SCMP_CMP_EQ, call->arg0));
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, SCMP_A0(SCMP_CMP_EQ, call->arg0, 0));
 	else
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
 	return r;
