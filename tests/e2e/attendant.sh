@@ -27,7 +27,6 @@ runtime() {
         "$1" "$CAISSON_RUNTIME" "$1" "$CONFIG" "$STATE" "$engine"
 }
 
-# started ID: in milliseconds, when that was
 run_detached() { docker run -d --name "$@" >/dev/null; }
 state() { docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' "$1"; }
 ended_as() { case $(state "$1") in exited*) return 0 ;; *) return 1 ;; esac; }
@@ -191,7 +190,6 @@ killed_create() {
     is "$rc $out" "0 " "$engine: $n creates killed at points of their way (seed $CAISSON_SEED): nothing is left"
 }
 
-# no space behind it where it is not meant: what is left of the directories of a state
 containers_left() { ls "$STATE/containers" 2>/dev/null | wc -l; }
 
 # A sandbox that the kernel ends for its memory, and with it the program inside.
@@ -212,6 +210,9 @@ gvisor() {
     dockerd_stop
 }
 
+# nobody holds the state directory any more
+unattended() { ! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF "$STATE/"; }
+
 for engine in $(engines runc crun); do
     name=$engine
     engine=$(engine_path "$name")
@@ -226,7 +227,7 @@ for engine in $(engines runc crun); do
     killed
     killed_create
     is "$(containers_left)" 0 "$engine: nothing is kept of containers that are gone"
-    check "$engine: no attendant is left" wait_until 5 sh -c '! pgrep -x "caisson-attend|caisson-second"'
+    check "$engine: no attendant is left" wait_until 5 unattended
     dockerd_stop
     rm -rf "$T/docker"
 done

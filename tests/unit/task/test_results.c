@@ -10,6 +10,7 @@
 
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
+#include "shim/sys/path.h"
 #include "tests/unit/unit.h"
 
 static char state[64];
@@ -25,11 +26,12 @@ static void begin(void)
 
 static void done(void)
 {
-	char command[128];
+	int tmp;
 
 	cs_close_fd(&results);
-	snprintf(command, sizeof(command), "rm -rf %s", state);
-	ck_assert_int_eq(system(command), 0);
+	tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_eq(cs_path_remove_tree(tmp, state + strlen("/tmp/")), 0);
+	close(tmp);
 }
 
 static void add(uint64_t key, const char *text)
