@@ -168,6 +168,7 @@ static int fail_over(const struct cs_ctl_client *client, struct cs_err *err)
 static int receive(const struct cs_ctl_client *client, int64_t deadline_ns, struct cs_json **ret, struct cs_err *err)
 {
 	char packet[CS_CTL_BYTES_MAX];
+	bool reset = false;
 	ssize_t n;
 	int r;
 
@@ -178,6 +179,9 @@ static int receive(const struct cs_ctl_client *client, int64_t deadline_ns, stru
 		if (r < 0)
 			return cs_fail(err, CS_IO, -r, "control socket");
 		n = recv(client->fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC);
+		/* told once, and before what was sent until then: a refusal by who hung up without reading us */
+		if (n < 0 && errno == ECONNRESET && !reset)
+			reset = true, errno = EAGAIN;
 	} while (n < 0 && (errno == EAGAIN || errno == EINTR));
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return fail_over(client, err);
@@ -195,10 +199,9 @@ static int send_request(const struct cs_ctl_client *client, struct cs_json *requ
 		return cs_fail(err, CS_LIMIT, ENOMEM, "request");
 	if (cs_json_write(request, CS_JSON_COMPACT, &text, err) < 0)
 		return cs_wrap(err, "request");
-	/* one request at a time: there is room for it */
-	if (send(client->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return errno == EPIPE || errno == ECONNRESET ? fail_over(client, err)
-							      : cs_fail(err, CS_IO, errno, "control socket");
+	/* one request at a time: there is room for it. Who has hung up may have said why: that is read as the reply */
+	if (send(client->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+		return cs_fail(err, CS_IO, errno, "control socket");
 	return 0;
 }
 

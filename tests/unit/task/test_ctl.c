@@ -416,6 +416,36 @@ START_TEST(only_so_many_peers)
 }
 END_TEST
 
+/* A client that asked, or asks, one who has refused it hears of the refusal; that is not the end of the run. */
+START_TEST(who_is_refused_hears_why)
+{
+	static struct cs_ctl_client clients[CS_CTL_PEERS_MAX];
+	struct cs_err err = CS_ERR_INIT;
+
+	begin();
+	for (size_t i = 0; i < CS_ARRAY_LEN(clients); i++) {
+		dial(&clients[i]);
+		serve();
+	}
+	for (int asked_first = 0; asked_first <= 1; asked_first++) {
+		struct cs_ctl_client late = CS_CTL_CLIENT_INIT;
+
+		dial(&late);
+		if (asked_first)
+			ck_assert_int_gt(send(late.fd, "{}", 2, MSG_NOSIGNAL), 0);
+		serve();
+		ck_fails(cs_ctl_call(&late, cs_ctl_request("say"), cs_clock_deadline_ns(CS_NSEC_PER_SEC), NULL, &err), err,
+			 "256 others");
+		ck_assert_int_eq(err.kind, CS_LIMIT);
+		cs_err_clear(&err);
+		cs_ctl_client_release(&late);
+	}
+	for (size_t i = 0; i < CS_ARRAY_LEN(clients); i++)
+		cs_ctl_client_release(&clients[i]);
+	done();
+}
+END_TEST
+
 START_TEST(nobody_there)
 {
 	struct cs_ctl_client client = CS_CTL_CLIENT_INIT;
@@ -440,4 +470,4 @@ END_TEST
 
 CS_UNIT_SUITE(ctl, a_request_is_answered, an_error_comes_back_as_it_was_made, what_is_no_request_is_refused,
 	      a_packet_has_a_bound, what_blocks_waits_for_work, who_goes_meanwhile_is_forgotten,
-	      a_hold_is_told_of_the_end, a_client_has_a_deadline, only_so_many_peers, nobody_there)
+	      a_hold_is_told_of_the_end, a_client_has_a_deadline, only_so_many_peers, who_is_refused_hears_why, nobody_there)
