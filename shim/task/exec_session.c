@@ -114,18 +114,44 @@ static void learn_root(struct held *held)
 		held->tree.root = (uint32_t)inside;
 }
 
+/*
+ * An engine's own kernel that is frozen answers nobody: a paused session runs
+ * for as long as something is done to processes in it. True when it was paused.
+ */
+static bool thaw(struct job *job)
+{
+	struct cs_err err = CS_ERR_INIT;
+
+	if (!job->paused)
+		return false;
+	if (cs__job_pause(job, false, &err) < 0)
+		cs_log_warn("thaw for the end of an exec: %s", err.text);
+	return true;
+}
+
+static void freeze_again(struct job *job, bool was_paused)
+{
+	struct cs_err err = CS_ERR_INIT;
+
+	if (was_paused && !job->verdict.decided && !job->init_gone && cs__job_pause(job, true, &err) < 0)
+		cs_log_warn("the session is paused no longer: %s", err.text);
+}
+
 /* Ends its tree; who may have escaped is told, and decides about the session if that is wanted. reply may be NULL. */
 static int end_tree(struct held *held, struct cs_json *reply)
 {
 	struct job *job = held->job;
 	cs_auto(strv) stragglers = CS_STRV_INIT;
+	bool was_paused;
 	int status, r = 0;
 
 	/* the session's end takes all along */
 	if (!job->trace || job->ended || job->init_gone)
 		return 0;
 	learn_root(held);
+	was_paused = thaw(job);
 	cs_exec_tree_end(&held->tree, job, &stragglers);
+	freeze_again(job, was_paused);
 	for (size_t i = 0; i < stragglers.n; i++)
 		cs_log_warn("exec %s: %s", held->name, stragglers.v[i]);
 	if (stragglers.n > 0 && held->tree.kill_container)
@@ -324,13 +350,19 @@ int cs__exec_kill(struct cs_ctl_peer *peer, const struct cs_json *request, struc
 	struct job *job = arg;
 	struct held *held = held_of(peer, err);
 	int64_t signal;
+	bool was_paused;
+	int r;
 
 	if (!held)
 		return -1;
 	if (cs_json_get_i64(cs_json_member(request, "signal"), &signal) < 0 || signal < 1 || signal >= NSIG)
 		return cs_fail(err, CS_INVALID, 0, "exec-kill: no signal");
-	if (signal != SIGKILL)
-		return cs_exec_tree_signal(&held->tree, job, (int)signal, err);
+	if (signal != SIGKILL) {
+		was_paused = thaw(job);
+		r = cs_exec_tree_signal(&held->tree, job, (int)signal, err);
+		freeze_again(job, was_paused);
+		return r;
+	}
 	return end_tree(held, reply) < 0 ? cs_fail(err, CS_LIMIT, ENOMEM, "reply") : 0;
 }
 

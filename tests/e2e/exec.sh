@@ -284,6 +284,23 @@ EOF
     finish
 }
 
+# an engine's own kernel that is frozen would answer nobody who asks for the exec's end
+paused() {
+    rm -f "$T/record"
+    spawn "$CAISSON" exec --result "$T/record" --timeout 2s "$s" -- sh -c 'echo up; sleep 786 & sleep 786'
+    caller=$pid
+    wait_until 10 grep -q up "$T/spawn.out"
+    "$CAISSON" pause "$s" >/dev/null
+    t0=$(now_ms)
+    wait "$caller"
+    is "$? $(field reason)" "124 wall-limit" "$e: paused meanwhile: limits go on"
+    between "$(($(now_ms) - t0))" 0 "$(scaled 4000)" "$e: … and end it in time"
+    like "$("$CAISSON" ps)" "*$s *paused *" "$e: … the session is paused as before"
+    "$CAISSON" resume "$s" >/dev/null
+    is "$(inside 'sleep 786')" 0 "$e: … none of the exec is left"
+    check "$e: … and the session is healthy" alive
+}
+
 at_once() {
     i=0 pids=
     while [ $i -lt 8 ]; do
@@ -336,6 +353,7 @@ for e in $(engines $these); do
         F059_orphans
         F068_held_streams
         at_once
+        paused
     fi
     session_ends
     begin
