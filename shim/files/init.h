@@ -14,6 +14,7 @@
 #include "shim/base/err.h"
 
 #define CS_INIT_INSIDE "/dev/init"
+#define CS_INIT_NAME "init" /* of the process that has executed it (proc(5), comm) */
 
 /* A row of the table: static. */
 struct cs_init {

@@ -1,15 +1,21 @@
 #include "shim/sys/pidref.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "shim/base/buf.h"
 #include "shim/base/clock.h"
+#include "shim/base/file.h"
 
 /* <sys/pidfd.h> and these names came with glibc 2.36; the calls are older. */
 static int pidfd_open_raw(pid_t pid)
@@ -20,6 +26,35 @@ static int pidfd_open_raw(pid_t pid)
 static int pidfd_send_signal_raw(int fd, int signal)
 {
 	return (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+}
+
+/* A line of /proc/PID/status (proc(5)): its value, or NULL. */
+static const char *status_line(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+bool cs_pidref_takes(const struct cs_pidref *ref, const char *name, int signal)
+{
+	static const char *const sets[] = { "\nSigBlk:\t", "\nSigCgt:\t" };
+	cs_auto(buf) text = CS_BUF_INIT(16 * 1024);
+	char path[40], first[40];
+	uint64_t taken = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)ref->pid);
+	snprintf(first, sizeof(first), "Name:\t%.15s\n", name);
+	if (ref->fd < 0 || cs_file_read(AT_FDCWD, path, &text) < 0 || text.len == 0 ||
+	    strncmp(text.data, first, strlen(first)) != 0)
+		return false;
+	for (size_t i = 0; i < CS_ARRAY_LEN(sets); i++) {
+		const char *value = status_line(text.data, sets[i]);
+
+		taken |= value ? strtoull(value, NULL, 16) : 0;
+	}
+	/* a number that was given to another meanwhile */
+	return (taken & UINT64_C(1) << (signal - 1)) != 0 && !cs_pidref_is_dead(ref);
 }
 
 /* struct pidfd_info of <linux/pidfd.h> as of Linux 6.15; larger ones keep this part */

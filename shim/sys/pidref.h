@@ -34,6 +34,14 @@ int cs_pidref_open(pid_t pid, struct cs_pidref *ret);
 /* Sends it, 0 only asks. 0; -ESRCH once it is dead and reaped, and for an empty value. A zombie takes signals and 0 is returned. */
 int cs_pidref_kill(const struct cs_pidref *ref, int signal);
 
+/*
+ * Whether it has executed a file of that name (at most 15 bytes of it count:
+ * proc(5), comm) and takes the signal by then: blocks or catches it. Until a
+ * process 1 does, the kernel drops the signal (pid_namespaces(7)). False where
+ * that cannot be read.
+ */
+bool cs_pidref_takes(const struct cs_pidref *ref, const char *name, int signal);
+
 /* Dead, reaped or not: the pidfd is readable. Never blocks. False for an empty value. */
 bool cs_pidref_is_dead(const struct cs_pidref *ref);
 

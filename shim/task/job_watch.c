@@ -10,6 +10,7 @@
 #include "shim/base/fd.h"
 #include "shim/base/log.h"
 #include "shim/engine/engine_call.h"
+#include "shim/files/init.h"
 
 /* What a cancel without a signal is told as: outward codes above 64 (cs_exit_outward). */
 #define CAUSE_READER_GONE 141
@@ -25,6 +26,9 @@
 /* The same for freezing. */
 #define FREEZE_NS (500 * CS_NSEC_PER_MSEC)
 
+/* How long after its start an init may take to be ready for signals. */
+#define INIT_READY_NS (1 * CS_NSEC_PER_SEC)
+
 static void kill_all(struct job *job)
 {
 	job->interrupted = true;
@@ -39,6 +43,19 @@ static void on_kill_timer(struct cs_loop *loop CS_UNUSED, void *arg)
 	kill_all(arg);
 }
 
+/*
+ * The init of --init passes on what it takes, but not what came before it was
+ * ready, of which there is no event. A program of one's own is its own affair.
+ */
+static void await_init(const struct job *job, int signal)
+{
+	int64_t nap_ns = CS_NAP_NS, deadline_ns = job->start_ns + INIT_READY_NS;
+
+	while (job->s->init && signal > 0 && !cs_pidref_takes(&job->init, CS_INIT_NAME, signal) &&
+	       !cs_pidref_is_dead(&job->init) && cs_clock_left_ns(deadline_ns) > 0)
+		cs_clock_nap(&nap_ns, deadline_ns);
+}
+
 /* By pidfd, or by the engine where our init is its sandbox. */
 int cs__job_signal(struct job *job, int signal, struct cs_err *err)
 {
@@ -49,8 +66,10 @@ int cs__job_signal(struct job *job, int signal, struct cs_err *err)
 				       .cancelled = &job->interrupted };
 
 	if (!job->engine.kind->own_kernel) {
-		int r = cs_pidref_kill(&job->init, signal);
+		int r;
 
+		await_init(job, signal);
+		r = cs_pidref_kill(&job->init, signal);
 		return r < 0 ? cs_fail(err, CS_STATE, -r, "signal %d", signal) : 0;
 	}
 	snprintf(number, sizeof(number), "%d", signal);

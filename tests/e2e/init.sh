@@ -59,6 +59,21 @@ signals() {
     ended wall-limit null 9 124 "$e: a limit without patience ends the whole tree"
 }
 
+# the moment between the start and an init that listens
+at_once() {
+    n=$(repeats 200) bad=0
+    if [ "$n" -lt 10 ]; then n=10; fi
+    while [ "$n" -gt 0 ]; do
+        n=$((n - 1))
+        "$CAISSON" run -d --runtime "$rt" --id "once-$$-$e" --init -- sleep 999 >/dev/null
+        "$CAISSON" stop -t 3s "once-$$-$e" >/dev/null
+        "$CAISSON" wait "once-$$-$e"
+        if [ $? != 143 ]; then bad=$((bad + 1)); fi
+        "$CAISSON" rm "once-$$-$e" >/dev/null
+    done
+    is "$bad" 0 "$e: stopped as soon as it has started: the signal is not lost"
+}
+
 other_roots() {
     if [ ! -x "$T/root/bin/busybox" ]; then skip "$e: --rootfs DIR" "no busybox" && return; fi
     (cd "$T/root" && find . | sort) >"$T/before"
@@ -107,6 +122,7 @@ for e in $(engines); do
     exit_codes
     orphans
     signals
+    at_once
     other_roots
     at_a_terminal
     compare "$e" "$e: nothing is left behind"

@@ -1,5 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "shim/sys/pidref.h"
 #include "tests/unit/sys/children.h"
@@ -120,6 +122,45 @@ START_TEST(descriptor_is_cloexec_and_released)
 }
 END_TEST
 
-CS_UNIT_SUITE(pidref, status_is_what_waitpid_would_say, zombie_can_be_opened_and_takes_signals,
+/* A process that has that name and blocks SIGTERM, catches SIGUSR1. */
+static void on_usr1(int signal CS_UNUSED)
+{
+}
+
+START_TEST(what_a_process_takes)
+{
+	struct cs_pidref child;
+	sigset_t term;
+	int up[2];
+	char byte;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe2(up, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		sigemptyset(&term);
+		sigaddset(&term, SIGTERM);
+		sigprocmask(SIG_BLOCK, &term, NULL);
+		signal(SIGUSR1, on_usr1);
+		prctl(PR_SET_NAME, "a-name-of-15-ch");
+		if (write(up[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	ck_assert_int_eq(cs_pidref_open(pid, &child), 0);
+	ck_assert_int_eq(read(up[0], &byte, 1), 1);
+	ck_assert(cs_pidref_takes(&child, "a-name-of-15-ch", SIGTERM));
+	ck_assert(cs_pidref_takes(&child, "a-name-of-15-characters-or-more", SIGUSR1));
+	ck_assert(!cs_pidref_takes(&child, "a-name-of-15-ch", SIGUSR2));
+	ck_assert(!cs_pidref_takes(&child, "a-name", SIGTERM));
+	ck_assert_int_eq(cs_pidref_kill(&child, SIGKILL), 0);
+	ck_assert_int_eq(finish(&child), SIGKILL);
+	ck_assert(!cs_pidref_takes(&child, "a-name-of-15-ch", SIGTERM));
+	close(up[0]);
+	close(up[1]);
+}
+END_TEST
+
+CS_UNIT_SUITE(pidref, what_a_process_takes, status_is_what_waitpid_would_say, zombie_can_be_opened_and_takes_signals,
 	      living_child_is_neither_dead_nor_reaped, status_without_being_the_parent, empty_value_names_nobody,
 	      descriptor_is_cloexec_and_released)
