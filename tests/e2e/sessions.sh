@@ -172,12 +172,13 @@ F025_paused() {
     run "$CAISSON" stop "$id"
     is "$rc $(kept reason) $(kept exitCode)" "0 stopped 6" "F025 $e: stop of one that is paused lets it hear"
     "$CAISSON" rm "$id" >/dev/null
-    detach --timeout "$((2 * CAISSON_SLOW))s" -- sleep 60
+    limit=$((2 + CAISSON_SLOW / 4)) # time enough to pause it, and little more
+    detach --timeout "${limit}s" -- sleep 300
     run "$CAISSON" pause "$id"
     is "$rc" 0 "F025 $e: paused before its time is over"
     run "$CAISSON" wait "$id"
     is "$rc $(kept reason)" "124 wall-limit" "F025 $e: the timeout fires while it is paused"
-    between "$(($(kept wallNs) / 1000000))" "$((2000 * CAISSON_SLOW))" "$((3000 * CAISSON_SLOW))" "F025 $e: … in time"
+    between "$(($(kept wallNs) / 1000000))" "$((limit * 1000))" "$((limit * 1000 + $(scaled 1000)))" "F025 $e: … in time"
     "$CAISSON" rm "$id" >/dev/null
 }
 
