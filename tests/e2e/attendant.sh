@@ -148,7 +148,7 @@ execs() {
 # attendant_of ID: pid of the attendant of a container, which is neither its child nor its parent
 attendant_of() {
     for p in $(pgrep -x caisson-attend); do
-        if ls -l "/proc/$p/fd" 2>/dev/null | grep -q "cgroup/.*$1"; then echo "$p"; fi
+        if [ -n "$(find "/proc/$p/fd" -lname "*cgroup/*$1*" 2>/dev/null)" ]; then echo "$p"; fi
     done
 }
 
@@ -211,7 +211,7 @@ gvisor() {
 }
 
 # nobody holds the state directory any more
-unattended() { ! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF "$STATE/"; }
+unattended() { [ -z "$(find /proc/[0-9]*/fd -lname "*$STATE/*" 2>/dev/null)" ]; }
 
 for engine in $(engines runc crun); do
     name=$engine

@@ -16,7 +16,7 @@ alive() { "$CAISSON" exec "$s" -- true >/dev/null 2>&1; }
 
 begin() {
     s=x-$e-$$
-    spawn "$CAISSON" run --runtime "$(engine_path "$e")" --id "$s" --timeout 0 "$@" -- python3 -c "$init"
+    spawn "$CAISSON" run --runtime "$(engine_path "$e")" --id "$s" --timeout 0 -- python3 -c "$init"
     session=$pid
     wait_until 20 alive || bail "$e: no session: $(cat "$T/spawn.err")"
 }

@@ -348,7 +348,7 @@ foreground() {
 }
 
 # whoever asked for it is gone before it has started
-caller() {
+lost_caller() {
     id=s$$-$e-caller
     spawn "$CAISSON" run -d --runtime "$(engine_path "$e")" --id "$id" -- sleep 60
     wait_until 10 test -e "/run/caisson/runs/$id"
@@ -376,7 +376,7 @@ for e in $(engines); do
         expiry
         lists
         foreground
-        caller
+        lost_caller
     fi
     compare before "$e: nothing is left of any"
 done
