@@ -200,12 +200,14 @@ static int begin_streams(struct cs__attend *a, struct cs_err *err)
 static int open_cgroup(struct cs__attend *a, struct cs_err *err)
 {
 	struct cs_cgroup_host host;
+	struct cs_cgroup *cgroup;
 
 	if (!a->cgroup_path)
 		return 0;
-	if (cs_cgroup_host_read(&host, err) < 0)
+	if (cs_cgroup_host_read(&host, err) < 0 || cs_cgroup_open(&host, a->cgroup_path, &cgroup, err) < 0)
 		return -1;
-	return cs_cgroup_open(&host, a->cgroup_path, &a->cgroup, err);
+	a->cgroup = cgroup;
+	return 0;
 }
 
 static void on_socket(struct cs_loop *loop CS_UNUSED, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
@@ -337,6 +339,8 @@ static int do_arm(struct cs__attend *a, struct cs__attendant_packet *packet, str
 	if (!a->is_exec && packet->len > 0) {
 		free(a->cgroup_path);
 		a->cgroup_path = strdup(packet->data);
+		if (!a->cgroup_path)
+			return cs_fail(err, CS_LIMIT, ENOMEM, "arm");
 	}
 	if (!a->cgroup && open_cgroup(a, err) < 0)
 		return -1;

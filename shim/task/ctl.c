@@ -105,10 +105,8 @@ static int send_reply(const struct cs_ctl_peer *peer, const struct cs_json *repl
 
 /* --- peers ------------------------------------------------------------------------- */
 
-static void forget(struct cs_ctl_peer *peer)
+static void forget(struct cs_ctl *ctl, struct cs_ctl_peer *peer)
 {
-	struct cs_ctl *ctl = peer->ctl;
-
 	if (peer->prev)
 		peer->prev->next = peer->next;
 	else
@@ -149,7 +147,7 @@ static void hang_up(struct cs_ctl_peer *peer)
 		cs_json_free_ptr(&peer->request);
 	recount(peer, before);
 	if (!peer->busy && !peer->closed)
-		forget(peer);
+		forget(peer->ctl, peer);
 }
 
 static void answer(struct cs_ctl_peer *peer, const struct cs_json *reply)
@@ -310,7 +308,7 @@ int cs_ctl_open(struct cs_loop *loop, int dir_fd, const struct cs_ctl_op *ops, s
 }
 
 /* The last of a peer whose connection has ended: what it holds is let go. */
-static void finish(struct cs_ctl_peer *peer)
+static void finish(struct cs_ctl *ctl, struct cs_ctl_peer *peer)
 {
 	bool before = is_waiting(peer);
 	cs_ctl_closed_fn *closed = peer->closed;
@@ -320,8 +318,8 @@ static void finish(struct cs_ctl_peer *peer)
 	/* kept in the list meanwhile: fn may turn the loop, and so walk it */
 	peer->busy = true;
 	if (closed)
-		closed(peer->state, peer->ctl->arg);
-	forget(peer);
+		closed(peer->state, ctl->arg);
+	forget(ctl, peer);
 }
 
 void cs_ctl_free(struct cs_ctl *ctl)
@@ -336,8 +334,10 @@ void cs_ctl_free(struct cs_ctl *ctl)
 		cs_close_fd(&peer->fd);
 		cs_json_free_ptr(&peer->request);
 	}
-	while (ctl->peers)
-		finish(ctl->peers);
+	while (ctl->peers) {
+		ctl->peers->prev = NULL; /* as it is: said for the analyzer */
+		finish(ctl, ctl->peers);
+	}
 	free(ctl);
 }
 
@@ -357,7 +357,7 @@ static void do_request(struct cs_ctl_peer *peer)
 	if (peer->fd >= 0)
 		cs_loop_set_events(ctl->loop, peer->source, EPOLLIN);
 	else if (!peer->closed)
-		forget(peer);
+		forget(peer->ctl, peer);
 }
 
 bool cs_ctl_work(struct cs_ctl *ctl)
@@ -373,7 +373,7 @@ bool cs_ctl_work(struct cs_ctl *ctl)
 	if (peer->request)
 		do_request(peer);
 	else
-		finish(peer);
+		finish(peer->ctl, peer);
 	return true;
 }
 

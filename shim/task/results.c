@@ -73,6 +73,7 @@ static int open_index(int results_fd, bool make, struct index *ret)
 				  0600);
 	ssize_t n;
 
+	*ret = (struct index){ .magic = INDEX_MAGIC, .next = 1 };
 	if (fd < 0)
 		return -errno;
 	while (flock(fd, LOCK_EX) < 0)
