@@ -1,7 +1,6 @@
 #!/bin/sh
 # caisson check: what it says of this host and its engines, and of engines that are made to be bad.
 # needs: root python3
-# tags: vm
 # timeout: 180
 . "${0%/*}/lib.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Configuration, policies and flags: which value holds, where it comes from, and that it really is in force.
 # needs: root python3
-# tags: vm
 # timeout: 120
 . "${0%/*}/lib.sh"
 

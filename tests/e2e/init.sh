@@ -1,7 +1,7 @@
 #!/bin/sh
 # caisson run --init: process 1 reaps and passes signals on.
 # needs: root python3 catatonit
-# tags: vm peers
+# tags: peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 

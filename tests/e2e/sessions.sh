@@ -360,9 +360,13 @@ lost_caller() {
 }
 
 run "$CAISSON" run -- true
-for e in $(engines); do
+# what hangs on the version of cgroups is what caisson does with them, and the rest is the same everywhere: a machine that
+# crawls need not see all of it with every engine
+these=
+if [ "$CAISSON_SLOW" -gt 3 ]; then these=crun; fi
+# shellcheck disable=SC2086 # words
+for e in $(engines $these); do
     snapshot before
-    # what hangs on the version of cgroups; the rest is the same everywhere, and need not be seen on a machine that crawls
     F025_paused
     killed
     F023_stale

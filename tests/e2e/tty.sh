@@ -1,7 +1,7 @@
 #!/bin/sh
 # caisson run -t and exec -t: a terminal inside, driven from a terminal outside, and without one.
 # needs: root python3
-# tags: vm peers
+# tags: peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 

@@ -32,7 +32,7 @@ top=$(cd "$here/../.." && pwd)
 build=$top/build
 cache=${CAISSON_VM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/caisson-vm}
 mode=tests only='' keep=0 tests=''
-: "${CAISSON_VM_DEADLINE:=1200}"
+: "${CAISSON_VM_DEADLINE:=1500}"
 
 say() { echo "# vm: $*"; }
 skip_all() {
