@@ -84,7 +84,7 @@ other_roots() {
 }
 
 at_a_terminal() {
-    check "$e: --init -t: a shell with job control" python3 "$_here/tty.py" shell "$CAISSON" run --runtime "$rt" -i -t --init --
+    check "$e: --init -t: a shell with job control" python3 "$_here/terminal.py" shell "$CAISSON" run --runtime "$rt" -i -t --init --
 }
 
 # hiding FILES... -- COMMAND...: where these files are no programs

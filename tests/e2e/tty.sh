@@ -5,11 +5,11 @@
 # timeout: 240
 . "${0%/*}/lib.sh"
 
-# scene NAME DESC FLAGS...: tty.py plays it
+# scene NAME DESC FLAGS...: terminal.py plays it
 scene() {
     _scene=$1 _desc=$2
     shift 2
-    check "$e: $_desc" python3 "$_here/tty.py" "$_scene" "$CAISSON" run --runtime "$rt" -i -t "$@" --
+    check "$e: $_desc" python3 "$_here/terminal.py" "$_scene" "$CAISSON" run --runtime "$rt" -i -t "$@" --
 }
 
 at_a_terminal() {
@@ -70,7 +70,7 @@ in_a_session() {
     spawn "$CAISSON" run --runtime "$rt" --id "tty-$$-s-$e" -- sh -c 'echo up; sleep 500'
     if ! wait_until 10 grep -q up "$T/spawn.out"; then not_ok "$e: a session" "$(cat "$T/spawn.err")" && return; fi
     for scene in shell editor caisson_killed start_fails stopped background; do
-        check "$e: exec -t: $scene" python3 "$_here/tty.py" $scene "$CAISSON" exec -i -t "tty-$$-s-$e" --
+        check "$e: exec -t: $scene" python3 "$_here/terminal.py" $scene "$CAISSON" exec -i -t "tty-$$-s-$e" --
     done
     # shellcheck disable=SC2016 # for the shell inside
     run "$CAISSON" exec -t "tty-$$-s-$e" -- sh -c 'test -t 0 && test -t 2 && echo "$TERM"; exit 5' </dev/null

@@ -1,6 +1,6 @@
 """Plays a person at a terminal, who types at a caisson that runs there.
 
-    tty.py SCENE COMMAND...    COMMAND is `caisson run` or `caisson exec` with its flags, -i and -t among them, up to what
+    terminal.py SCENE COMMAND...    COMMAND is `caisson run` or `caisson exec` with its flags, -i and -t among them, up to what
                                is run; the scene says what that is, types, looks, and prints what went wrong
 
 The scenes are the functions below that take a Terminal. Exit status 0 when all was as it should be.
