@@ -42,6 +42,16 @@ int64_t cs_clock_left_ns(int64_t deadline_ns)
 	return deadline_ns > now ? deadline_ns - now : 0;
 }
 
+struct timespec *cs_clock_left(int64_t deadline_ns, struct timespec *ts)
+{
+	int64_t left_ns = cs_clock_left_ns(deadline_ns);
+
+	if (left_ns == CS_NEVER)
+		return NULL;
+	*ts = (struct timespec){ .tv_sec = left_ns / CS_NSEC_PER_SEC, .tv_nsec = left_ns % CS_NSEC_PER_SEC };
+	return ts;
+}
+
 char *cs_clock_rfc3339(int64_t wall_ns, char text[static CS_CLOCK_TEXT])
 {
 	time_t seconds = wall_ns / CS_NSEC_PER_SEC;

@@ -5,6 +5,7 @@
 #define CS_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #define CS_NSEC_PER_SEC INT64_C(1000000000)
 #define CS_NSEC_PER_MSEC INT64_C(1000000)
@@ -24,6 +25,9 @@ int64_t cs_clock_deadline_ns(int64_t timeout_ns);
 
 /* deadline - now, never below 0; CS_NEVER stays. */
 int64_t cs_clock_left_ns(int64_t deadline_ns);
+
+/* What is left as ppoll(2) takes it: ts filled, or NULL for CS_NEVER. */
+struct timespec *cs_clock_left(int64_t deadline_ns, struct timespec *ts);
 
 /* "2026-01-31T12:34:56.123456789Z" (RFC 3339, UTC) of a wall time. */
 #define CS_CLOCK_TEXT 40

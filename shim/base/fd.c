@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/base/clock.h"
 #include "shim/base/parse.h"
 
 void cs_free_ptr(void *ptr_to_ptr)
@@ -73,6 +75,23 @@ int cs_fd_fill_stdio(void)
 		}
 	}
 	return 0;
+}
+
+int cs_fd_wait_readable(int fd, int64_t deadline_ns)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (;;) {
+		struct timespec ts;
+		int n = ppoll(&p, 1, cs_clock_left(deadline_ns, &ts), NULL);
+
+		if (n > 0)
+			return 0;
+		if (n == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
 }
 
 int cs_fd_write_all(int fd, const void *data, size_t len)

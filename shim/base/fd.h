@@ -31,6 +31,9 @@ int cs_fd_dup(int fd, int lowest) CS_MUST_CHECK;
  */
 int cs_fd_fill_stdio(void) CS_MUST_CHECK;
 
+/* Blocks until it is readable, closed at the other end, or, as a pidfd, dead: 0. -ETIMEDOUT, -errno. */
+int cs_fd_wait_readable(int fd, int64_t deadline_ns) CS_MUST_CHECK;
+
 /* Writes all of it; blocks as the descriptor does. 0 or -errno. */
 int cs_fd_write_all(int fd, const void *data, size_t len) CS_MUST_CHECK;
 

@@ -36,9 +36,8 @@
 
 static int poll_until(struct pollfd *fds, nfds_t n, int64_t deadline_ns)
 {
-	int64_t left = cs_clock_left_ns(deadline_ns);
-	struct timespec ts = { .tv_sec = left / CS_NSEC_PER_SEC, .tv_nsec = left % CS_NSEC_PER_SEC };
-	int r = ppoll(fds, n, left == CS_NEVER ? NULL : &ts, NULL);
+	struct timespec ts;
+	int r = ppoll(fds, n, cs_clock_left(deadline_ns, &ts), NULL);
 
 	return r < 0 && errno == EINTR ? 0 : r < 0 ? -errno : r;
 }

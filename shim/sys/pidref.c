@@ -15,6 +15,7 @@
 
 #include "shim/base/buf.h"
 #include "shim/base/clock.h"
+#include "shim/base/fd.h"
 #include "shim/base/file.h"
 
 /* <sys/pidfd.h> and these names came with glibc 2.36; the calls are older. */
@@ -98,25 +99,7 @@ int cs_pidref_kill(const struct cs_pidref *ref, int signal)
 
 int cs_pidref_wait_dead(const struct cs_pidref *ref, int64_t deadline_ns)
 {
-	struct pollfd pfd = { .fd = ref->fd, .events = POLLIN };
-
-	if (ref->fd < 0)
-		return -ESRCH;
-	for (;;) {
-		int64_t left_ns = cs_clock_left_ns(deadline_ns);
-		struct timespec ts = {
-			.tv_sec = left_ns / CS_NSEC_PER_SEC,
-			.tv_nsec = left_ns % CS_NSEC_PER_SEC,
-		};
-		int n = ppoll(&pfd, 1, left_ns == CS_NEVER ? NULL : &ts, NULL);
-
-		if (n > 0)
-			return 0;
-		if (n == 0)
-			return -ETIMEDOUT;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return ref->fd < 0 ? -ESRCH : cs_fd_wait_readable(ref->fd, deadline_ns);
 }
 
 bool cs_pidref_is_dead(const struct cs_pidref *ref)

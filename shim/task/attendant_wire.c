@@ -1,7 +1,6 @@
 #include "shim/task/attendant_int.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -43,20 +42,6 @@ int cs__attendant_send(int socket, const struct cs__attendant_head *head, const 
 	}
 }
 
-static int wait_readable(int fd, int64_t deadline_ns)
-{
-	for (;;) {
-		int64_t left = cs_clock_left_ns(deadline_ns);
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		struct timespec ts = { .tv_sec = left / CS_NSEC_PER_SEC, .tv_nsec = left % CS_NSEC_PER_SEC };
-		int n = ppoll(&p, 1, left == CS_NEVER ? NULL : &ts, NULL);
-
-		if (n != 0)
-			return n > 0 ? 0 : errno == EINTR ? 0 : -errno;
-		return -ETIMEDOUT;
-	}
-}
-
 static void take_fds(struct msghdr *message, struct cs__attendant_packet *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
@@ -84,7 +69,7 @@ int cs__attendant_receive(int socket, struct cs__attendant_packet *ret, int64_t 
 	for (size_t i = 0; i < CS__ATTENDANT_FDS_MAX; i++)
 		ret->fds[i] = -1;
 	do {
-		r = wait_readable(socket, deadline_ns);
+		r = cs_fd_wait_readable(socket, deadline_ns);
 		if (r < 0)
 			return r;
 		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);

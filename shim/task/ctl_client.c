@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -114,24 +113,6 @@ int cs_ctl_connect(const char *state_dir, const char *id, int64_t timeout_ns, st
 
 /* --- asking ----------------------------------------------------------------------------- */
 
-/* 0 when it is readable or closed, -ETIMEDOUT, -errno. */
-static int wait_readable(int fd, int64_t deadline_ns)
-{
-	for (;;) {
-		int64_t left = cs_clock_left_ns(deadline_ns);
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		struct timespec ts = { .tv_sec = left / CS_NSEC_PER_SEC, .tv_nsec = left % CS_NSEC_PER_SEC };
-		int n = ppoll(&p, 1, left == CS_NEVER ? NULL : &ts, NULL);
-
-		if (n > 0)
-			return 0;
-		if (n == 0)
-			return -ETIMEDOUT;
-		if (errno != EINTR)
-			return -errno;
-	}
-}
-
 static enum cs_err_kind kind_of_word(const char *word)
 {
 	for (int kind = CS_OK + 1; word && kind < CS_ERR_KINDS; kind++)
@@ -173,7 +154,7 @@ static int receive(const struct cs_ctl_client *client, int64_t deadline_ns, stru
 	int r;
 
 	do {
-		r = wait_readable(client->fd, deadline_ns);
+		r = cs_fd_wait_readable(client->fd, deadline_ns);
 		if (r == -ETIMEDOUT)
 			return fail_silent(client->id, err);
 		if (r < 0)
@@ -232,7 +213,7 @@ int cs_ctl_wait_closed(const struct cs_ctl_client *client, int64_t deadline_ns)
 	char byte;
 
 	for (;;) {
-		int r = wait_readable(client->fd, deadline_ns);
+		int r = cs_fd_wait_readable(client->fd, deadline_ns);
 		ssize_t n;
 
 		if (r < 0)

@@ -87,18 +87,6 @@ static bool read_message(struct watch *watch)
 	return message.word == DISMISS;
 }
 
-/* ppoll's timeout for a deadline; NULL for none. */
-static const struct timespec *until(int64_t deadline_ns, struct timespec *ts)
-{
-	int64_t left = cs_clock_left_ns(deadline_ns);
-
-	if (left == CS_NEVER)
-		return NULL;
-	ts->tv_sec = left / CS_NSEC_PER_SEC;
-	ts->tv_nsec = left % CS_NSEC_PER_SEC;
-	return ts;
-}
-
 static void watch_supervisor(struct watch *watch)
 {
 	for (;;) {
@@ -107,7 +95,7 @@ static void watch_supervisor(struct watch *watch)
 			{ .fd = watch->supervisor.fd, .events = POLLIN },
 		};
 		struct timespec ts;
-		int n = ppoll(fds, 2, until(watch->deadline_ns, &ts), NULL);
+		int n = ppoll(fds, 2, cs_clock_left(watch->deadline_ns, &ts), NULL);
 
 		if (n < 0 && errno != EINTR)
 			return;

@@ -1,3 +1,4 @@
+#include "shim/base/clock.h"
 #include "shim/base/fd.h"
 
 #include <errno.h>
@@ -174,6 +175,21 @@ START_TEST(cloexec_from_without_close_range)
 }
 END_TEST
 
-CS_UNIT_SUITE(fd, pipes_and_copies_are_cloexec, close_empties_and_keeps_errno,
+START_TEST(waits_for_bytes_for_the_end_and_not_for_ever)
+{
+	int fds[2];
+
+	ck_assert_int_eq(pipe2(fds, O_CLOEXEC), 0);
+	ck_assert_int_eq(cs_fd_wait_readable(fds[0], cs_clock_deadline_ns(CS_NSEC_PER_MSEC)), -ETIMEDOUT);
+	ck_assert_int_eq(cs_fd_write_all(fds[1], "x", 1), 0);
+	ck_assert_int_eq(cs_fd_wait_readable(fds[0], 0), 0);
+	ck_assert_int_eq(read(fds[0], (char[1]){ 0 }, 1), 1);
+	cs_close_fd(&fds[1]);
+	ck_assert_int_eq(cs_fd_wait_readable(fds[0], CS_NEVER), 0);
+	cs_close_fd(&fds[0]);
+}
+END_TEST
+
+CS_UNIT_SUITE(fd, waits_for_bytes_for_the_end_and_not_for_ever, pipes_and_copies_are_cloexec, close_empties_and_keeps_errno,
 	      all_is_written_and_read_through_a_small_pipe, short_reads_and_errors_are_told,
 	      missing_stdio_becomes_null, cloexec_from, cloexec_from_without_close_range)
