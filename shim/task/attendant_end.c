@@ -116,26 +116,6 @@ static void wait_for_status(struct cs__attend *a, int64_t deadline_ns)
 
 /* --- the record --------------------------------------------------------------------- */
 
-static uint64_t minus(uint64_t value, uint64_t base)
-{
-	if (value == CS_NO_NUMBER || base == CS_NO_NUMBER)
-		return value;
-	return value > base ? value - base : 0;
-}
-
-static void read_usage(const struct cs__attend *a, struct cs_result *r)
-{
-	if (!a->cgroup)
-		return;
-	cs_cgroup_usage(a->cgroup, &r->usage);
-	r->has_usage = true;
-	if (r->usage.oom_kills != CS_NO_NUMBER && r->usage.oom_kills > 0)
-		r->oom_scope = cs_cgroup_oom_is_ancestors(a->cgroup) == 1 ? CS_OOM_ANCESTOR : CS_OOM_OWN;
-	r->usage.cpu_user_ns = minus(r->usage.cpu_user_ns, a->base_usage.cpu_user_ns);
-	r->usage.cpu_system_ns = minus(r->usage.cpu_system_ns, a->base_usage.cpu_system_ns);
-	r->usage.cpu_total_ns = minus(r->usage.cpu_total_ns, a->base_usage.cpu_total_ns);
-}
-
 static uint64_t or_none(int64_t ns)
 {
 	return ns == CS_NEVER ? CS_NO_NUMBER : (uint64_t)ns;
@@ -257,7 +237,7 @@ void cs__attend_finish(struct cs__attend *a)
 	result.started_wall_ns = a->started_wall_ns;
 	result.finished_wall_ns = cs_clock_wall_ns();
 	/* at once: the engine's delete removes the group */
-	read_usage(a, &result);
+	cs_result_read_usage(&result, a->cgroup, &a->base_usage);
 	cs_loop_remove(a->loop, &a->kill_timer);
 	cs_limits_free(a->limits);
 	a->limits = NULL;

@@ -214,13 +214,7 @@ static int refuse_begin(const struct job *job, const struct cs_ctl_peer *peer, s
 {
 	if (cs_ctl_peer_state(peer))
 		return cs_fail(err, CS_INVALID, 0, "one connection is for one exec");
-	if (job->verdict.decided || job->init_gone || job->ended)
-		return cs_fail(err, CS_STATE, 0, "the session '%s' is ending", job->result->id);
-	if (!job->started)
-		return cs_fail(err, CS_STATE, 0, "the session '%s' has not started yet", job->result->id);
-	if (job->paused)
-		return cs_fail(err, CS_STATE, 0, "the session '%s' is paused: 'caisson resume %s' first", job->result->id, job->result->id);
-	return 0;
+	return cs__job_require_running(job, err);
 }
 
 static struct cs_json *engine_facts(const struct cs_engine *engine)

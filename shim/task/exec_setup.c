@@ -10,7 +10,6 @@
 #include "oci-spec/json_edit.h"
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
-#include "shim/files/resolve.h"
 #include "shim/sys/mount.h"
 #include "shim/task/verify.h"
 
@@ -291,18 +290,7 @@ static int resolve(struct exec *exec, enum cs_start_kind *ret_kind, struct cs_er
 
 	if ((exec->job.engine.kind->own_kernel ? forget_memory(config, err) : show_live_root(exec, config, err)) < 0)
 		return -1;
-	switch (cs_resolve_command(config, exec->job.places.bundle, err)) {
-	case CS_RESOLVE_NOT_FOUND:
-		*ret_kind = CS_START_NOT_FOUND;
-		return -1;
-	case CS_RESOLVE_NOT_EXECUTABLE:
-		*ret_kind = CS_START_NOT_EXECUTABLE;
-		return -1;
-	case CS_RESOLVE_OK:
-	case CS_RESOLVE_UNKNOWN:
-		break;
-	}
-	return 0;
+	return cs__job_resolve(&exec->job, config, ret_kind, err);
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */

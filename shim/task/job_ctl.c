@@ -94,8 +94,7 @@ static int do_stop(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *req
 	return 0;
 }
 
-/* What can be done with a program that runs. */
-static int require_running(const struct job *job, struct cs_err *err)
+int cs__job_require_running(const struct job *job, struct cs_err *err)
 {
 	if (job->verdict.decided || job->ended || job->init_gone)
 		return cs_fail(err, CS_STATE, 0, "'%s' is ending", job->result->id);
@@ -120,7 +119,7 @@ static int do_kill(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *req
 		return 0;
 	}
 	cs__job_use(job, 0);
-	if (require_running(job, err) < 0)
+	if (cs__job_require_running(job, err) < 0)
 		return -1;
 	if (cs__job_signal(job, (int)signal, err) < 0)
 		return cs_wrap(err, "'%s'", job->result->id);
@@ -145,7 +144,7 @@ static int do_pause(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 	struct job *job = arg;
 
 	cs__job_use(job, 0);
-	if (require_running(job, err) < 0)
+	if (cs__job_require_running(job, err) < 0)
 		return -1;
 	return cs__job_pause(job, true, err) < 0 ? cs_wrap(err, "'%s'", job->result->id) : 0;
 }

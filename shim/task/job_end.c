@@ -40,29 +40,6 @@ static void kill_rest(struct job *job)
 	}
 }
 
-static uint64_t minus(uint64_t value, uint64_t base)
-{
-	if (value == CS_NO_NUMBER || base == CS_NO_NUMBER)
-		return value;
-	return value > base ? value - base : 0;
-}
-
-static void read_usage(struct job *job)
-{
-	struct cs_result *r = job->result;
-
-	if (!job->cgroup)
-		return;
-	cs_cgroup_usage(job->cgroup, &r->usage);
-	r->has_usage = true;
-	if (r->usage.oom_kills != CS_NO_NUMBER && r->usage.oom_kills > 0)
-		r->oom_scope = cs_cgroup_oom_is_ancestors(job->cgroup) == 1 ? CS_OOM_ANCESTOR : CS_OOM_OWN;
-	/* the engine's part of it, from before start */
-	r->usage.cpu_user_ns = minus(r->usage.cpu_user_ns, job->base_usage.cpu_user_ns);
-	r->usage.cpu_system_ns = minus(r->usage.cpu_system_ns, job->base_usage.cpu_system_ns);
-	r->usage.cpu_total_ns = minus(r->usage.cpu_total_ns, job->base_usage.cpu_total_ns);
-}
-
 /* --- the reason --------------------------------------------------------------------------- */
 
 /* How the program itself ended, as far as it can be known. */
@@ -249,7 +226,7 @@ void cs__job_end(struct job *job)
 	r->finished_wall_ns = cs_clock_wall_ns();
 	cs_limits_free(cs_take_ptr(&job->limits));
 	cs__job_unwatch_container(job);
-	read_usage(job);
+	cs_result_read_usage(r, job->cgroup, &job->base_usage);
 	conclude(job);
 	if (detached)
 		end_session(job);

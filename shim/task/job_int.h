@@ -125,6 +125,7 @@ void cs__job_release(struct job *job);
 int cs__job_setup(struct job *job);
 int cs__job_make_loop(struct job *job, struct cs_err *err);  /* and subreaper, signals, parent */
 int cs__job_find_cgroups(struct job *job, struct cs_err *err);
+int cs__job_resolve(const struct job *job, const struct cs_json *config, enum cs_start_kind *ret_kind, struct cs_err *err); /* 126 and 127: is the command there? */
 int cs__job_make_sinks(struct job *job, struct cs_err *err); /* while paths still mean what the caller means */
 int cs__job_make_streams(struct job *job, bool hold, struct cs_err *err); /* of job->spec's user; hold: see cs_streams_plan */
 int cs__job_wait_foreground(const struct job *job, struct cs_err *err); /* before anything is made; no-op without -i -t */
@@ -159,6 +160,7 @@ void cs__job_on_streams(enum cs_streams_event event, void *arg);
 int cs__job_watch_guardian(struct job *job);
 
 /* job_ctl.c */
+int cs__job_require_running(const struct job *job, struct cs_err *err); /* CS_STATE: starting, ending or paused */
 int cs__job_serve(struct job *job, struct cs_err *err); /* once the record is made */
 int cs__job_watch_expiry(struct job *job);              /* from start on */
 /* Somebody begins (+1) or ends (-1) to use the session, or just does (0): it expires as long after the last of it. */

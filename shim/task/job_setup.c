@@ -286,9 +286,9 @@ static int make_bundle(struct job *job, enum cs_start_kind *ret_kind, struct cs_
 }
 
 /* 126 and 127, before an engine is asked. */
-static int resolve(struct job *job, enum cs_start_kind *ret_kind, struct cs_err *err)
+int cs__job_resolve(const struct job *job, const struct cs_json *config, enum cs_start_kind *ret_kind, struct cs_err *err)
 {
-	switch (cs_resolve_command(job->spec.config, job->places.bundle, err)) {
+	switch (cs_resolve_command(config, job->places.bundle, err)) {
 	case CS_RESOLVE_NOT_FOUND:
 		*ret_kind = CS_START_NOT_FOUND;
 		return -1;
@@ -445,7 +445,7 @@ int cs__job_setup(struct job *job)
 	kind = CS_START_SETUP;
 	if (make_namespace(job, &err) < 0)
 		goto failed;
-	if (make_bundle(job, &kind, &err) < 0 || resolve(job, &kind, &err) < 0)
+	if (make_bundle(job, &kind, &err) < 0 || cs__job_resolve(job, job->spec.config, &kind, &err) < 0)
 		goto failed;
 	kind = CS_START_SETUP;
 	r = cs_jobspec_put_init(&job->spec, &err);

@@ -46,6 +46,28 @@ int cs_result_choose_id(struct cs_result *result, const char *given)
 	return 0;
 }
 
+static uint64_t minus(uint64_t value, uint64_t base)
+{
+	if (value == CS_NO_NUMBER || base == CS_NO_NUMBER)
+		return value;
+	return value > base ? value - base : 0;
+}
+
+void cs_result_read_usage(struct cs_result *result, const struct cs_cgroup *cgroup, const struct cs_cgroup_usage *before)
+{
+	struct cs_cgroup_usage *usage = &result->usage;
+
+	if (!cgroup)
+		return;
+	cs_cgroup_usage(cgroup, usage);
+	result->has_usage = true;
+	if (usage->oom_kills != CS_NO_NUMBER && usage->oom_kills > 0)
+		result->oom_scope = cs_cgroup_oom_is_ancestors(cgroup) == 1 ? CS_OOM_ANCESTOR : CS_OOM_OWN;
+	usage->cpu_user_ns = minus(usage->cpu_user_ns, before->cpu_user_ns);
+	usage->cpu_system_ns = minus(usage->cpu_system_ns, before->cpu_system_ns);
+	usage->cpu_total_ns = minus(usage->cpu_total_ns, before->cpu_total_ns);
+}
+
 int cs_result_outward(const struct cs_result *result)
 {
 	return cs_exit_outward(result->reason, result->end, result->start_kind, result->cause);

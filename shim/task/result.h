@@ -86,6 +86,12 @@ void cs_result_release(struct cs_result *result);
 /* The run's id: the given one, or 16 random hexadecimal digits. 0 or -errno. */
 int cs_result_choose_id(struct cs_result *result, const char *given);
 
+/*
+ * What the group has used, less the CPU time that it had used before start (the engine's
+ * part). To be asked while the group is there. NULL: the run never had one.
+ */
+void cs_result_read_usage(struct cs_result *result, const struct cs_cgroup *cgroup, const struct cs_cgroup_usage *before);
+
 int cs_result_outward(const struct cs_result *result);
 
 /* The record as a tree; *ret is the caller's. */
