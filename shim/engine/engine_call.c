@@ -10,6 +10,7 @@
 
 #include "shim/base/clock.h"
 #include "shim/base/fd.h"
+#include "shim/base/file.h"
 #include "shim/base/parse.h"
 #include "shim/engine/engine_int.h"
 #include "shim/engine/engine_log.h"
@@ -168,4 +169,36 @@ int cs_engine_call(struct cs_loop *loop, const struct cs_engine_call *call,
 	else
 		cs__run_result_release(&result);
 	return r;
+}
+
+/* --- what it made ------------------------------------------------------------------- */
+
+static int read_pid(const char *call, const char *pid_file, pid_t *ret, struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(64);
+	int r = cs_file_read(AT_FDCWD, pid_file, &text);
+	int64_t pid;
+
+	if (r < 0)
+		return cs_fail(err, CS_ENGINE, -r, "%s left no pid file", call);
+	while (text.len > 0 && strchr(" \n\r\t", text.data[text.len - 1]))
+		text.data[--text.len] = '\0';
+	if (text.len == 0 || cs_parse_i64(text.data, &pid) < 0 || pid < 2 || pid > INT32_MAX)
+		return cs_fail(err, CS_ENGINE, 0, "%s left a pid file that holds no pid", call);
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+int cs_engine_hold_process(const char *call, const char *pid_file, struct cs_pidref *ret, struct cs_err *err)
+{
+	siginfo_t info;
+	pid_t pid = 0;
+	int r;
+
+	if (read_pid(call, pid_file, &pid, err) < 0)
+		return -1;
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return cs_fail(err, CS_ENGINE, errno, "%s named process %d, which is none of ours", call, (int)pid);
+	r = cs_pidref_open(pid, ret);
+	return r < 0 ? cs_fail(err, CS_IO, -r, "process %d of %s", (int)pid, call) : 0;
 }

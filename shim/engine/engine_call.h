@@ -17,6 +17,7 @@
 #include "shim/base/clock.h"
 #include "shim/engine/engine_argv.h"
 #include "shim/sys/loop.h"
+#include "shim/sys/pidref.h"
 #include "shim/sys/spawn.h"
 
 #define CS_ENGINE_OUTPUT_MAX (64 * 1024)
@@ -62,5 +63,12 @@ void cs_engine_result_release(struct cs_engine_result *result);
  */
 int cs_engine_call(struct cs_loop *loop, const struct cs_engine_call *call,
 		   struct cs_engine_result *ret, struct cs_err *err);
+
+/*
+ * Holds the process that a create or exec wrote to its pid file. Its parent, the engine, has ended, and
+ * we are the subreaper (cs_reaper_become), so it is our child, dead or alive; what is not
+ * is a stale file's or a stranger, and CS_ENGINE. `call` names it in errors: "crun create".
+ */
+int cs_engine_hold_process(const char *call, const char *pid_file, struct cs_pidref *ret, struct cs_err *err);
 
 #endif

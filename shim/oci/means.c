@@ -10,6 +10,7 @@
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
 #include "shim/base/parse.h"
+#include "shim/engine/engine_call.h"
 #include "shim/oci/verbs.h"
 #include "shim/sys/mount.h"
 
@@ -42,23 +43,6 @@ int cs_oci_memory_file(const struct cs_json *json, char path[static CS_OCI_MEMOR
 	return 0;
 }
 
-int cs_oci_hold_process(const char *pid_file, struct cs_pidref *ret, struct cs_err *err)
-{
-	cs_auto(buf) text = CS_BUF_INIT(64);
-	int64_t pid;
-	int r = cs_file_read(AT_FDCWD, pid_file, &text);
-
-	if (r < 0)
-		return cs_fail(err, CS_ENGINE, -r, "the engine left no pid file");
-	while (text.len > 0 && strchr(" \n\r\t", text.data[text.len - 1]))
-		text.data[--text.len] = '\0';
-	if (text.len == 0 || cs_parse_i64(text.data, &pid) < 0 || pid < 2 || pid > INT32_MAX)
-		return cs_fail(err, CS_ENGINE, 0, "the engine left a pid file that holds no pid");
-	/* we are the subreaper: alive or dead, it is our child */
-	r = cs_pidref_open((pid_t)pid, ret);
-	return r < 0 ? cs_fail(err, CS_ENGINE, -r, "process %d", (int)pid) : 0;
-}
-
 /* The host's number of one inside, by the rows of uidMappings or gidMappings; itself where no row has it. */
 static uint64_t mapped(const struct cs_json *rows, uint64_t inside)
 {
@@ -87,4 +71,48 @@ void cs_oci_owner(const struct cs_json *config, const struct cs_json *process, u
 		gid = 0;
 	*ret_uid = (uid_t)(own ? mapped(cs_json_get(config, "linux.uidMappings"), uid) : uid);
 	*ret_gid = (gid_t)(own ? mapped(cs_json_get(config, "linux.gidMappings"), gid) : gid);
+}
+
+struct cs_attendant_plan cs_oci_attendant_plan(const struct cs_oci_face *face, const struct cs_json *config,
+					       const struct cs_json *process)
+{
+	struct cs_attendant_plan plan = {
+		.id = face->foreign.facts.id,
+		.engine_root = face->foreign.facts.root,
+		.engine_name = face->engine.kind->name,
+		.engine_version = face->engine.version,
+		.hold_end = !face->engine.kind->own_kernel,
+		.state_dir = face->tree.values.state_dir,
+		.dir_fd = face->foreign.dir_fd,
+		.dir_path = face->foreign.path,
+		.stdout_fd = STDOUT_FILENO,
+		.stderr_fd = STDERR_FILENO,
+		.console_socket = cs_oci_flag(&face->call, "console-socket"),
+	};
+
+	if (cs_json_get_bool(cs_json_member(process, "terminal"), &plan.terminal) < 0)
+		plan.terminal = false;
+	cs_oci_owner(config, process, &plan.uid, &plan.gid);
+	return plan;
+}
+
+int cs_oci_run_attended(const struct cs_oci_face *face, enum cs_verb verb, struct cs_attendant_stdio *stdio, int *ret_code,
+			struct cs_err *err)
+{
+	const int fds[] = {
+		STDIN_FILENO,
+		stdio->out_fd >= 0 ? stdio->out_fd : STDOUT_FILENO,
+		stdio->err_fd >= 0 ? stdio->err_fd : STDERR_FILENO,
+	};
+	struct cs_oci_run run = {
+		.stdio = fds,
+		.own_group = true,
+		.timeout_ns = cs_engine_timeout_ns(verb, face->tree.values.engine_timeout_ns),
+	};
+
+	if (cs_oci_face_run(face, &run, ret_code, err) < 0)
+		return -1;
+	cs_close_fd(&stdio->out_fd);
+	cs_close_fd(&stdio->err_fd);
+	return *ret_code == 0 ? 0 : 1;
 }

@@ -138,29 +138,13 @@ static int begin(struct making *making, struct cs_err *err)
 static int set_up_attendant(struct making *making, struct cs_err *err)
 {
 	struct cs_oci_face *face = making->face;
-	const struct cs_json *process = cs_json_member(making->config, "process");
-	struct cs_attendant_plan plan = {
-		.id = making->foreign->facts.id,
-		.engine_root = making->foreign->facts.root,
-		.engine_name = face->engine.kind->name,
-		.engine_version = face->engine.version,
-		.hold_end = !face->engine.kind->own_kernel,
-		.state_dir = face->tree.values.state_dir,
-		.dir_fd = making->foreign->dir_fd,
-		.dir_path = making->foreign->path,
-		.cgroup_path = making->foreign->facts.cgroup,
-		.stdout_fd = STDOUT_FILENO,
-		.stderr_fd = STDERR_FILENO,
-		.console_socket = cs_oci_flag(&face->call, "console-socket"),
-	};
+	struct cs_attendant_plan plan = cs_oci_attendant_plan(face, making->config, cs_json_member(making->config, "process"));
 
-	if (cs_json_get_bool(cs_json_member(process, "terminal"), &plan.terminal) < 0)
-		plan.terminal = false;
+	plan.cgroup_path = making->foreign->facts.cgroup;
 	if (plan.terminal && !plan.console_socket)
 		return cs_fail(err, CS_INVALID, 0, "cannot allocate tty if runc will detach without setting console socket");
 	if (!plan.terminal && plan.console_socket)
 		return cs_fail(err, CS_INVALID, 0, "cannot use console socket if runc will not detach or allocate tty");
-	cs_oci_owner(making->config, process, &plan.uid, &plan.gid);
 	cs_attendant_bounds_of(&face->tree, &plan.bounds);
 	return cs_attendant_setup(&making->attendant, &plan, &making->stdio, err);
 }
@@ -184,31 +168,16 @@ static int redirect(struct making *making, struct cs_err *err)
 
 static int call_engine(struct making *making, struct cs_err *err)
 {
-	struct cs_attendant_stdio *s = &making->stdio;
-	const int stdio[] = {
-		STDIN_FILENO,
-		s->out_fd >= 0 ? s->out_fd : STDOUT_FILENO,
-		s->err_fd >= 0 ? s->err_fd : STDERR_FILENO,
-	};
-	struct cs_oci_run run = {
-		.stdio = stdio,
-		.own_group = true,
-		.timeout_ns = cs_engine_timeout_ns(CS_VERB_CREATE, making->face->tree.values.engine_timeout_ns),
-	};
-
-	if (cs_oci_prepare_mounts(making->face, making->config, err) < 0 || redirect(making, err) < 0 ||
-	    cs_oci_face_run(making->face, &run, &making->code, err) < 0)
+	if (cs_oci_prepare_mounts(making->face, making->config, err) < 0 || redirect(making, err) < 0)
 		return -1;
-	cs_close_fd(&s->out_fd);
-	cs_close_fd(&s->err_fd);
-	return making->code == 0 ? 0 : 1;
+	return cs_oci_run_attended(making->face, CS_VERB_CREATE, &making->stdio, &making->code, err);
 }
 
 /* It is the caller's child once we have gone. */
 static int hand_over(struct making *making, struct cs_err *err)
 {
 	struct cs_pidref init = CS_PIDREF_INIT;
-	int r = cs_oci_hold_process(cs_oci_flag(&making->face->call, "pid-file"), &init, err);
+	int r = cs_engine_hold_process("create", cs_oci_flag(&making->face->call, "pid-file"), &init, err);
 
 	if (r == 0)
 		r = cs_attendant_arm(&making->attendant, &init, NULL, &making->words, err);

@@ -22,12 +22,15 @@
 #include "shim/oci/say.h"
 #include "shim/oci/verbs.h"
 #include "shim/sys/cgroup.h"
+#include "shim/sys/kin.h"
 #include "shim/sys/reaper.h"
 #include "shim/task/attendant.h"
 
 /* Where a container's own processes go on cgroup v2, when an exec has a group beside them. */
 #define INIT_LEAF "_init"
 #define SPLIT_NS (2 * CS_NSEC_PER_SEC)
+/* For the end of what a failed exec has in its group, and for the removal of that. */
+#define CLEAN_UP_NS (2 * CS_NSEC_PER_SEC)
 
 struct exec {
 	struct cs_oci_face *face;
@@ -141,26 +144,11 @@ static int make_group(struct exec *exec, const struct cs_attendant_bounds *bound
 static int set_up_attendant(struct exec *exec, struct cs_err *err)
 {
 	struct cs_oci_face *face = exec->face;
-	struct cs_attendant_plan plan = {
-		.id = face->foreign.facts.id,
-		.engine_root = face->foreign.facts.root,
-		.engine_name = face->engine.kind->name,
-		.engine_version = face->engine.version,
-		.hold_end = !face->engine.kind->own_kernel,
-		.state_dir = face->tree.values.state_dir,
-		.dir_fd = face->foreign.dir_fd,
-		.dir_path = face->foreign.path,
-		.is_exec = true,
-		.stdout_fd = STDOUT_FILENO,
-		.stderr_fd = STDERR_FILENO,
-		.console_socket = cs_oci_flag(&face->call, "console-socket"),
-	};
+	struct cs_attendant_plan plan = cs_oci_attendant_plan(face, exec->config, exec->process);
 
-	if (cs_json_get_bool(cs_json_member(exec->process, "terminal"), &plan.terminal) < 0)
-		plan.terminal = false;
+	plan.is_exec = true;
 	if (plan.terminal && !plan.console_socket)
 		return cs_fail(err, CS_UNSUPPORTED, 0, "under a policy an exec with a terminal needs --console-socket");
-	cs_oci_owner(exec->config, exec->process, &plan.uid, &plan.gid);
 	cs_tighten_exec_settings(&face->tree);
 	cs_attendant_bounds_of(&face->tree, &plan.bounds);
 	if (make_group(exec, &plan.bounds, err) < 0)
@@ -203,31 +191,11 @@ static int redirect(struct exec *exec, struct cs_err *err)
 	return r < 0 ? cs_fail(err, CS_LIMIT, -r, "arguments") : 0;
 }
 
-/* 0; 1: the engine refused, with exec->code; -1. */
-static int call_engine(struct exec *exec, struct cs_err *err)
-{
-	struct cs_attendant_stdio *s = &exec->stdio;
-	const int stdio[] = {
-		STDIN_FILENO,
-		s->out_fd >= 0 ? s->out_fd : STDOUT_FILENO,
-		s->err_fd >= 0 ? s->err_fd : STDERR_FILENO,
-	};
-	struct cs_oci_run run = {
-		.stdio = stdio,
-		.own_group = true,
-		.timeout_ns = cs_engine_timeout_ns(CS_VERB_EXEC, exec->face->tree.values.engine_timeout_ns),
-	};
-
-	if (redirect(exec, err) < 0 || cs_oci_face_run(exec->face, &run, &exec->code, err) < 0)
-		return -1;
-	cs_close_fd(&s->out_fd);
-	cs_close_fd(&s->err_fd);
-	return exec->code == 0 ? 0 : 1;
-}
-
 static int run(struct exec *exec, struct cs_err *err)
 {
+	const struct cs_oci_face *face = exec->face;
 	struct cs_pidref process = CS_PIDREF_INIT;
+	struct cs_err ignored = CS_ERR_INIT;
 	int status = 0, r;
 
 	if (read_process(exec, err) < 0 || set_up_attendant(exec, err) < 0)
@@ -235,15 +203,19 @@ static int run(struct exec *exec, struct cs_err *err)
 	r = cs_reaper_become();
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "subreaper");
-	r = call_engine(exec, err);
-	if (r != 0)
+	r = redirect(exec, err);
+	if (r == 0)
+		r = cs_oci_run_attended(face, CS_VERB_EXEC, &exec->stdio, &exec->code, err);
+	if (r > 0)
 		return r;
-	r = cs_oci_hold_process(exec->pid_file, &process, err);
+	/* also what an engine that did not come back has made: nobody would bound it */
+	if (cs_engine_hold_process("exec", exec->pid_file, &process, r == 0 ? err : &ignored) < 0 && r == 0)
+		r = -1;
 	if (r == 0)
 		r = cs_attendant_arm(&exec->attendant, &process, NULL, NULL, err);
-	if (r < 0)
-		cs_pidref_kill(&process, SIGKILL);
-	else if (exec->foreground)
+	if (r < 0 && process.fd >= 0)
+		cs_kin_kill(&process);
+	else if (r == 0 && exec->foreground)
 		r = cs_oci_wait_for(&process, &status, err);
 	cs_pidref_release(&process);
 	if (r == 0 && exec->foreground)
@@ -255,8 +227,10 @@ static void clean_up(struct exec *exec, bool failed)
 {
 	if (failed) {
 		cs_attendant_dismiss(&exec->attendant, &exec->words);
-		if (exec->cgroup)
-			cs_cgroup_remove(&exec->host, cs_cgroup_path(exec->cgroup), cs_clock_deadline_ns(CS_NSEC_PER_SEC), NULL);
+		if (exec->cgroup) {
+			cs_cgroup_kill(exec->cgroup, cs_clock_deadline_ns(CLEAN_UP_NS));
+			cs_cgroup_remove(&exec->host, cs_cgroup_path(exec->cgroup), cs_clock_deadline_ns(CLEAN_UP_NS), NULL);
+		}
 	}
 	if (exec->own_pid_file)
 		unlink(exec->pid_file);

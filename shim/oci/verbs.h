@@ -2,8 +2,9 @@
 #ifndef CS_OCI_VERBS_H
 #define CS_OCI_VERBS_H
 
+#include "shim/engine/engine_argv.h"
 #include "shim/oci/face.h"
-#include "shim/sys/pidref.h"
+#include "shim/task/attendant.h"
 
 /* Returns 0 with the code to exit with, or -1 with an error that is still to be told. May not return at all. */
 typedef int cs_oci_verb_fn(struct cs_oci_face *face, int *ret_code, struct cs_err *err);
@@ -32,8 +33,16 @@ int cs_oci_prepare_mounts(const struct cs_oci_face *face, const struct cs_json *
 #define CS_OCI_MEMORY_PATH 64
 int cs_oci_memory_file(const struct cs_json *json, char path[static CS_OCI_MEMORY_PATH], int *ret_fd, struct cs_err *err);
 
-/* The pid that an engine wrote to the file of --pid-file, held. CS_ENGINE when there is none. */
-int cs_oci_hold_process(const char *pid_file, struct cs_pidref *ret, struct cs_err *err);
+/* What create and exec have in common of an attendant's plan; `process` is what will run. Borrowed from face and the trees. */
+struct cs_attendant_plan cs_oci_attendant_plan(const struct cs_oci_face *face, const struct cs_json *config,
+					       const struct cs_json *process);
+
+/*
+ * The engine's verb, within its time, on an attendant's streams, which are
+ * closed here once it has them. 0; 1: the engine refused, *ret_code says how; -1.
+ */
+int cs_oci_run_attended(const struct cs_oci_face *face, enum cs_verb verb, struct cs_attendant_stdio *stdio, int *ret_code,
+			struct cs_err *err);
 
 /* Owner on the host of what a process.json's user writes: through linux.uidMappings where there is a user namespace. */
 void cs_oci_owner(const struct cs_json *config, const struct cs_json *process, uid_t *ret_uid, gid_t *ret_gid);

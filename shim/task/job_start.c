@@ -93,41 +93,12 @@ static int call_create(struct job *job, struct cs_err *err)
 	return cs_engine_call(job->loop, &call, NULL, err);
 }
 
-static int read_pid(const struct job *job, const char *verb, pid_t *ret, struct cs_err *err)
-{
-	cs_auto(buf) text = CS_BUF_INIT(64);
-	int r = cs_file_read(AT_FDCWD, job->places.pid_file, &text);
-	int64_t pid;
-
-	if (r < 0)
-		return cs_fail(err, CS_ENGINE, -r, "%s %s left no pid file", job->engine.kind->name, verb);
-	while (text.len > 0 && strchr(" \n\r\t", text.data[text.len - 1]))
-		text.data[--text.len] = '\0';
-	if (text.len == 0 || cs_parse_i64(text.data, &pid) < 0 || pid < 2 || pid > INT32_MAX)
-		return cs_fail(err, CS_ENGINE, 0, "%s %s left a pid file that holds no pid", job->engine.kind->name, verb);
-	*ret = (pid_t)pid;
-	return 0;
-}
-
-/*
- * The init is our child by now: its parent, the engine, has ended, and we are
- * the subreaper. Anything else is not the process that was made for us.
- */
 int cs__job_hold_init(struct job *job, const char *verb, struct cs_err *err)
 {
-	siginfo_t info;
-	pid_t pid = 0;
-	int r;
+	char call[64];
 
-	if (read_pid(job, verb, &pid, err) < 0)
-		return -1;
-	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-		return cs_fail(err, CS_ENGINE, errno, "%s %s named process %d, which is none of ours",
-			       job->engine.kind->name, verb, (int)pid);
-	r = cs_pidref_open(pid, &job->init);
-	if (r < 0)
-		return cs_fail(err, CS_IO, -r, "init process %d", (int)pid);
-	return 0;
+	snprintf(call, sizeof(call), "%s %s", job->engine.kind->name, verb);
+	return cs_engine_hold_process(call, job->places.pid_file, &job->init, err);
 }
 
 /* The engine has sent it by now, or is about to: its create has ended. */
