@@ -46,6 +46,7 @@ struct cs_engine_kind {
 	bool status_is_shell_code;         /* the status of the process we wait for is 128+n for signal n */
 	bool own_kernel;                   /* /proc/PID of init is the sandbox, not the program */
 	bool needs_delete;                 /* leaves things that only its `delete` removes */
+	const char *cloned_env;            /* NAME=VALUE by which it takes the read-only file it was started from for the copy that it would make of itself; NULL */
 	const char *seccomp_annotation;    /* takes a compiled filter by this annotation, in base64, or NULL */
 	bool has_features_verb;            /* some versions have it; those that do not say so themselves */
 	bool inside_pids;                  /* exec --internal-pid-file, kill --pid: numbers as the program sees them */

@@ -143,6 +143,7 @@ int cs_engine_call(struct cs_loop *loop, const struct cs_engine_call *call,
 	cs_auto(strv) argv = CS_STRV_INIT;
 	struct cs__run_result result;
 	struct cs__run run = {
+		.cloned_env = call->engine->kind->cloned_env,
 		.stdio = call->stdio,
 		.cgroup_procs_fds = call->cgroup_procs_fds,
 		.n_cgroup_procs_fds = call->n_cgroup_procs_fds,

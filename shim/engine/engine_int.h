@@ -12,6 +12,7 @@
 
 struct cs__run {
 	char *const *argv;           /* argv[0] absolute */
+	const char *cloned_env;      /* struct cs_engine_kind */
 	const int *stdio;            /* three, borrowed; NULL: null, captured, captured */
 	const int *cgroup_procs_fds;
 	size_t n_cgroup_procs_fds;

@@ -12,6 +12,7 @@
 #include "shim/base/fd.h"
 #include "shim/engine/engine_call.h"
 #include "shim/engine/engine_int.h"
+#include "shim/sys/mount.h"
 #include "shim/sys/spawn.h"
 
 #define GAP_TEXT "\n[… output left out …]\n"
@@ -176,10 +177,26 @@ static void on_exit_event(struct cs_loop *loop, int fd, uint32_t events, void *a
 	cs_loop_remove(loop, &state->exit_source);
 }
 
+/*
+ * Environment and image of the child. What a container can open of its engine
+ * (/proc/self/exe, until its program is executed) must not lead to the host's
+ * binary (CVE-2019-5736). An engine that would copy itself for that is handed a
+ * view that cannot be written; where there is none to be had, it does as ever.
+ */
+static int what_to_exec(const struct cs__run *run, struct cs_strv *env, int *ret_image)
+{
+	int r = cs__run_environ(env);
+
+	if (r < 0 || !run->cloned_env)
+		return r;
+	*ret_image = cs_mount_open_readonly(run->argv[0]);
+	return *ret_image < 0 ? 0 : cs_strv_add(env, run->cloned_env);
+}
+
 static int start(struct state *state, const struct cs__run *run, struct cs_err *err)
 {
 	cs_auto(strv) env = CS_STRV_INIT;
-	cs_autofd int null = -1, out = -1, errors = -1;
+	cs_autofd int null = -1, out = -1, errors = -1, image = -1;
 	struct cs_spawn_fd fds[3];
 	struct cs_spawn spawn = {
 		.argv = run->argv,
@@ -206,10 +223,12 @@ static int start(struct state *state, const struct cs__run *run, struct cs_err *
 		fds[1] = (struct cs_spawn_fd){ out, 1 };
 		fds[2] = (struct cs_spawn_fd){ errors, 2 };
 	}
-	r = cs__run_environ(&env);
+	r = what_to_exec(run, &env, &image);
 	if (r < 0)
 		return cs_fail(err, CS_LIMIT, -r, "environment");
 	spawn.envp = cs_strv_v(&env);
+	spawn.image_fd = image;
+	spawn.has_image = image >= 0;
 	return cs_spawn(&spawn, &state->child, err);
 }
 

@@ -41,6 +41,12 @@ static const struct cs_engine_kind kinds[] = {
 		.memory_min_bytes = 1 * MIB,
 		.pids_min = 1, /* one thread: 1 works, 50 of 50 */
 		.hide_unified = true,
+		/*
+		 * cloned_binary.c of crun: against CVE-2019-5736 it makes a read-only mount of
+		 * its binary below /tmp and executes that, at every verb. Without it, a verb
+		 * of 1.8.1 takes 1.4 ms in place of 2.8.
+		 */
+		.cloned_env = "_LIBCONTAINER_CLONED_BINARY=1",
 		/* seen with 1.8.1; without it crun compiles linux.seccomp at every create, for 3 to 20 ms */
 		.seccomp_annotation = CS_PROFILE_BPF_ANNOTATION,
 		.has_features_verb = true, /* from 1.9 on */

@@ -70,6 +70,18 @@ int cs_mount_bind_fd(int fd, const char *path, struct cs_err *err)
 	return 0;
 }
 
+int cs_mount_open_readonly(const char *path)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	cs_autofd int fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return cs_take_fd(&fd);
+}
+
 /* The directory as "/proc/self/fd/N", good while *ret_fd is open. */
 static int open_layer(const char *path, const char *what, int *ret_fd, struct cs_err *err)
 {

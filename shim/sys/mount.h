@@ -51,6 +51,14 @@ int cs_mount_tmpfs(const char *path, uint64_t size_bytes, uint64_t inodes, mode_
 int cs_mount_bind_fd(int fd, const char *path, struct cs_err *err);
 
 /*
+ * A view of the file that path leads to which nobody can write through: a
+ * read-only mount of it alone that is in no namespace (open_tree(2),
+ * mount_setattr(2), Linux 5.12) and ends with the last user of the
+ * descriptor, O_PATH and CLOEXEC, the caller's. -errno.
+ */
+int cs_mount_open_readonly(const char *path);
+
+/*
  * Overlay at path, nodev: one lower, upper and work (overlayfs.rst; upper and
  * work in one mount). The names may hold any byte and have any length that
  * open(2) takes: they are handed over as descriptors below /proc/self/fd,

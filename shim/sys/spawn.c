@@ -57,6 +57,7 @@ struct child {
 	sigset_t mask;
 	pid_t parent;
 	int *aside; /* n_fds: where each descriptor waits for its place */
+	int image;  /* spawn->image_fd, above them all, CLOEXEC; -1 */
 	int lowest; /* above every number in `to` */
 
 	enum step step;
@@ -101,6 +102,9 @@ CHILD_CODE static int place_descriptors(struct child *child)
 	const struct cs_spawn_fd *fds = child->spawn->fds;
 	size_t n = child->spawn->n_fds;
 
+	/* without it the path is executed, which is as good */
+	if (child->spawn->has_image)
+		child->image = fcntl(child->spawn->image_fd, F_DUPFD_CLOEXEC, child->lowest);
 	for (child->at = 0; child->at < n; child->at++) {
 		int fd = fds[child->at].from;
 
@@ -166,11 +170,14 @@ CHILD_CODE static int close_span(unsigned first, unsigned last)
 	return close_walk(first, last);
 }
 
-/* The smallest target that is not below `first`; UINT_MAX: none. */
-CHILD_CODE static unsigned next_target(const struct cs_spawn *spawn, unsigned first)
+/* The smallest number to be kept that is not below `first`; UINT_MAX: none. */
+CHILD_CODE static unsigned next_kept(const struct child *child, unsigned first)
 {
+	const struct cs_spawn *spawn = child->spawn;
 	unsigned next = UINT_MAX;
 
+	if (child->image >= 0 && (unsigned)child->image >= first)
+		next = (unsigned)child->image;
 	for (size_t i = 0; i < spawn->n_fds; i++) {
 		unsigned to = (unsigned)spawn->fds[i].to;
 
@@ -180,13 +187,13 @@ CHILD_CODE static unsigned next_target(const struct cs_spawn *spawn, unsigned fi
 	return next;
 }
 
-/* Closes every number that is not a target: the gaps between them, and all above. */
+/* Closes every number that is none of those: the gaps between them, and all above. */
 CHILD_CODE static int close_others(const struct child *child)
 {
 	unsigned first = 0, next;
 	int r = 0;
 
-	while (r == 0 && (next = next_target(child->spawn, first)) != UINT_MAX) {
+	while (r == 0 && (next = next_kept(child, first)) != UINT_MAX) {
 		if (next > first)
 			r = close_span(first, next - 1);
 		first = next + 1;
@@ -214,6 +221,9 @@ CHILD_CODE static int run_step(struct child *child)
 	case STEP_MASK:
 		return sigprocmask(SIG_SETMASK, &child->mask, NULL) < 0 ? -errno : 0;
 	case STEP_EXEC:
+		if (child->image >= 0)
+			syscall(SYS_execveat, child->image, "", spawn->argv, spawn->envp ? spawn->envp : environ,
+				AT_EMPTY_PATH);
 		execve(child->path, spawn->argv, spawn->envp ? spawn->envp : environ);
 		return -errno;
 	default:
@@ -310,6 +320,7 @@ int cs_spawn(const struct cs_spawn *spawn, struct cs_pidref *ret, struct cs_err 
 		.spawn = spawn,
 		.path = spawn->path ? spawn->path : spawn->argv[0],
 		.parent = getpid(),
+		.image = -1,
 	};
 	struct cs_pidref ref = CS_PIDREF_INIT;
 	cs_autofree int *aside = NULL;

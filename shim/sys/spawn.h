@@ -38,6 +38,8 @@ struct cs_spawn {
 	const char *path;          /* absolute, or NULL: argv[0], which must then hold a '/' */
 	char *const *argv;
 	char *const *envp;         /* NULL: ours */
+	int image_fd;              /* when has_image: what is executed (execveat(2)); path where the kernel will not have it */
+	bool has_image;
 	int cwd_fd;                /* directory to start in when has_cwd */
 	bool has_cwd;
 	const struct cs_spawn_fd *fds;

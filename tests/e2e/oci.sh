@@ -1,7 +1,7 @@
 #!/bin/sh
 # needs: root python3
 # timeout: 120
-# caisson-runtime called by hand: what becomes of calls that fail half-way.
+# caisson-runtime called by hand: what becomes of calls that fail half-way, and what a created container could reach.
 . "${0%/*}/lib.sh"
 
 : "${CAISSON_RUNTIME:=$CAISSON_BUILD/caisson-runtime}"
@@ -22,6 +22,23 @@ for e in $(engines runc crun); do
     snapshot before
     printf '{"runtimes":{"%s":{"path":"%s","engine":"%s"}},"engineTimeout":"%ss","policies":{"brief":{"base":"default","execTimeout":"50s"}}}' \
         "$T/engine" "$T/engine" "$e" "$(scaled 2)" >"$T/config.json"
+    # until its program is executed, a container's init is its engine: what it may open of that must not be the host's (CVE-2019-5736)
+    rm -rf "$T/bundle"
+    "$CAISSON" bundle -o "$T/bundle" --runtime "$path" -- true || bail "no bundle"
+    run "$CAISSON_RUNTIME" --runtime "$path" --state-dir "$T/state" --root "$T/root" create --bundle "$T/bundle" --pid-file "$T/pid" "oci-$$-$e" </dev/null
+    is "$rc" 0 "$e: create"
+    is "$(python3 - "/proc/$(cat "$T/pid")/exe" <<'EOF'
+import os, sys
+try:
+    os.close(os.open(sys.argv[1], os.O_WRONLY))
+    print("writable")
+except OSError as e:
+    # a mount that is read-only, or a sealed copy; ETXTBSY would pass with the engine's last process
+    print("out of reach" if os.statvfs(sys.argv[1]).f_flag & os.ST_RDONLY or "memfd:" in os.readlink(sys.argv[1]) else e)
+EOF
+)" "out of reach" "$e: the engine's binary cannot be written from within"
+    run "$CAISSON_RUNTIME" --runtime "$path" --state-dir "$T/state" --root "$T/root" delete --force "oci-$$-$e"
+    is "$rc" 0 "$e: delete"
     wrapper exec
     for policy in default brief; do
         id=oci-$$-$e-$policy

@@ -344,6 +344,34 @@ START_TEST(path_and_argv0_may_differ)
 }
 END_TEST
 
+/* The image is executed and not inherited, wherever its number lies; path is what remains when it cannot be. */
+START_TEST(image_goes_before_path)
+{
+	cs_autofd int image = open("/bin/ls", O_PATH | O_CLOEXEC), null = null_fd();
+	struct cs_spawn_fd fds[] = { { null, 60 } };
+	struct cs_spawn s = { .path = "/nonexistent", .argv = ARGV("ls", "/proc/self/fd"),
+			      .image_fd = image, .has_image = true, .fds = fds, .n_fds = 1 };
+	char script[64];
+
+	for (int at = 58; at <= 62; at++) {
+		cs_autofree char *got = NULL;
+
+		s.image_fd = fcntl(image, F_DUPFD_CLOEXEC, at);
+		got = output_of(&s);
+		ck_assert_str_eq(got, "0\n1\n2\n3\n60\n");
+		close(s.image_fd);
+	}
+	/* a script cannot be: its interpreter would not find what is closed at exec */
+	make_file(script, "#!/bin/sh\necho path\n", 0755);
+	s = (struct cs_spawn){ .path = script, .argv = ARGV("script"), .has_image = true };
+	s.image_fd = open(script, O_RDONLY | O_CLOEXEC);
+	cs_autofree char *got = output_of(&s);
+	close(s.image_fd);
+	unlink(script);
+	ck_assert_str_eq(got, "path\n");
+}
+END_TEST
+
 START_TEST(child_leads_a_group_before_we_go_on)
 {
 	cs_autofd int null = null_fd();
@@ -473,7 +501,7 @@ CS_UNIT_SUITE(spawn, exec_that_fails_says_why, name_without_slash_is_no_path,
 	      descriptors_overlap_in_every_way, nothing_else_is_inherited,
 	      nothing_else_is_inherited_without_close_range,
 	      child_has_default_signals_and_the_mask_asked_for, our_own_mask_is_as_it_was,
-	      child_starts_in_its_directory_with_its_environment, path_and_argv0_may_differ,
+	      child_starts_in_its_directory_with_its_environment, path_and_argv0_may_differ, image_goes_before_path,
 	      child_leads_a_group_before_we_go_on, child_enters_its_cgroups_itself,
 	      child_dies_with_us_when_asked, many_in_a_row_leave_nothing,
 	      fork_gives_a_pidref_to_the_parent_only)
