@@ -19,7 +19,7 @@
 #define CLEAN_NS (10 * CS_NSEC_PER_SEC)
 #define KILL_NS (2 * CS_NSEC_PER_SEC)
 
-enum word { ARM, DISMISS };
+enum word { MOVE, ARM, DISMISS };
 
 struct message {
 	enum word word;
@@ -33,6 +33,7 @@ struct watch {
 	const char *cgroup_path;
 	struct cs_pidref supervisor;
 	int socket;
+	int cell_procs_fd; /* -1: none, or entered */
 	int64_t deadline_ns;
 };
 
@@ -72,6 +73,14 @@ static void clean_up(const struct watch *watch)
 	cs_record_tidy(watch->record);
 }
 
+static void enter_cell(struct watch *watch)
+{
+	if (watch->cell_procs_fd >= 0 && write(watch->cell_procs_fd, "0", 1) < 0) {
+		/* it stays in the supervisor's group: guarded against its death, not against its group's */
+	}
+	cs_close_fd(&watch->cell_procs_fd);
+}
+
 /* True when a message says that all is done. */
 static bool read_message(struct watch *watch)
 {
@@ -82,6 +91,8 @@ static bool read_message(struct watch *watch)
 		cs_close_fd(&watch->socket);
 	if (n != (ssize_t)sizeof(message))
 		return false;
+	if (message.word == MOVE)
+		enter_cell(watch);
 	if (message.word == ARM)
 		watch->deadline_ns = message.deadline_ns;
 	return message.word == DISMISS;
@@ -116,7 +127,8 @@ static void watch_supervisor(struct watch *watch)
 /* Nothing of the caller's stays open: /dev/null for stdio, no working directory. */
 static void let_go(const struct watch *watch)
 {
-	int keep[] = { watch->socket, watch->supervisor.fd, watch->record->runs_fd, watch->record->parent_fd };
+	int keep[] = { watch->socket, watch->supervisor.fd, watch->cell_procs_fd,
+		       watch->record->runs_fd, watch->record->parent_fd };
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd <= 2 && null_fd >= 0; fd++)
@@ -127,7 +139,7 @@ static void let_go(const struct watch *watch)
 	}
 }
 
-static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd, int namespace_fd)
+static CS_NORETURN void guardian_main(struct watch *watch, int namespace_fd)
 {
 	sigset_t all;
 
@@ -136,9 +148,6 @@ static CS_NORETURN void guardian_main(struct watch *watch, int cell_procs_fd, in
 	setsid();
 	prctl(PR_SET_NAME, "caisson-guard");
 	prctl(PR_SET_PDEATHSIG, 0);
-	if (cell_procs_fd >= 0 && write(cell_procs_fd, "0", 1) < 0) {
-		/* it stays in the supervisor's group: guarded against its death, not against its group's */
-	}
 	/* before anything is opened: it would hold a mount of the run's */
 	if (namespace_fd >= 0 && cs_mount_enter_namespace(namespace_fd) < 0) {
 		/* it guards all the same; the run's mounts last as long as it does */
@@ -159,6 +168,7 @@ int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cel
 		.record = record,
 		.cgroup_path = cgroup_path,
 		.supervisor = CS_PIDREF_INIT,
+		.cell_procs_fd = cell_procs_fd,
 		.deadline_ns = CS_NEVER,
 	};
 	int pair[2], r, forked = -1;
@@ -172,7 +182,7 @@ int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cel
 		forked = r = cs_spawn_fork(&ret->process);
 	if (forked == 0) {
 		close(pair[0]);
-		guardian_main(&watch, cell_procs_fd, namespace_fd);
+		guardian_main(&watch, namespace_fd);
 	}
 	cs_pidref_release(&watch.supervisor);
 	cs_close_fd(&pair[1]);
@@ -192,6 +202,11 @@ static int tell(struct cs_guardian *guardian, enum word word, int64_t deadline_n
 	message.word = word;
 	message.deadline_ns = deadline_ns;
 	return send(guardian->socket, &message, sizeof(message), MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int cs_guardian_move(struct cs_guardian *guardian)
+{
+	return tell(guardian, MOVE, 0);
 }
 
 int cs_guardian_arm(struct cs_guardian *guardian, int64_t deadline_ns)

@@ -34,12 +34,18 @@ struct cs_guardian {
 /*
  * Forks. The record is open, and need not be made yet. cgroup_path is the run's group. In the child it never returns.
  * cell_procs_fd (or -1) is the way into CS_CGROUP_GUARDIANS, which the
- * child moves itself into. namespace_fd (or -1: we are still there) is the way
+ * child takes when cs_guardian_move says so. namespace_fd (or -1: we are still there) is the way
  * back into the host's mount namespace: the run's own would last, with all that
  * is mounted in it, for as long as its guardian.
  */
 int cs_guardian_start(struct cs_record *record, const char *cgroup_path, int cell_procs_fd, int namespace_fd,
 		      struct cs_guardian *ret, struct cs_err *err);
+
+/*
+ * Sends it into its group. By CS_CGROUP_BY_PROCESS that is slow: nobody waits for
+ * it, but nobody on the host makes a cgroup meanwhile either. 0 or -errno.
+ */
+int cs_guardian_move(struct cs_guardian *guardian);
 
 /* The moment (CLOCK_MONOTONIC) at which it kills the run by itself; CS_NEVER: none. */
 int cs_guardian_arm(struct cs_guardian *guardian, int64_t deadline_ns);

@@ -166,11 +166,7 @@ static int make_guardian(struct job *job, struct cs_err *err)
 	struct cs_err no_cell = CS_ERR_INIT;
 	int r;
 
-	/*
-	 * Without a cgroup of its own it guards all the same, but against less.
-	 * Nobody waits while it moves in the slow way, and the engine, which has
-	 * only that one for the container's init, finds the grace period over.
-	 */
+	/* without a cgroup of its own it guards all the same, but against less */
 	if (cs_cgroup_make_cell(&job->host, CS_CGROUP_GUARDIANS, CS_CGROUP_BY_PROCESS, &job->guardian_procs_fd, &no_cell) < 0)
 		cs_log_debug("guardian: %s", no_cell.text);
 	if (cs_guardian_start(&job->record, job->places.cgroup, job->guardian_procs_fd, -1, &job->guardian, err) < 0)
@@ -185,6 +181,12 @@ static int make_namespace(struct job *job, struct cs_err *err)
 
 	if (cs_cgroup_make_cell(&job->host, job->places.cell, CS_CGROUP_BY_THREAD, &job->cell_procs_fd, err) < 0)
 		return -1;
+	/*
+	 * Nobody waits while it moves in the slow way, and the engine, which has only that
+	 * one for the container's init, finds the grace period over. Not before our own
+	 * cell is made, for which we would wait.
+	 */
+	cs_guardian_move(&job->guardian);
 	job->namespace_fd = cs_mount_open_namespace();
 	if (job->namespace_fd < 0)
 		return cs_fail(err, CS_IO, -job->namespace_fd, "own mount namespace");

@@ -250,6 +250,7 @@ static void on_guardian(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events 
 		cs_log_warn("no guardian: %s", err.text);
 	else if (cs__job_watch_guardian(job) < 0)
 		cs_log_warn("the new guardian cannot be watched");
+	cs_guardian_move(&job->guardian);
 	if (job->start_ns > 0)
 		cs__job_arm_guardian(job);
 }
