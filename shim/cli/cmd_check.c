@@ -27,6 +27,7 @@ static const size_t n_rows = CS_ARRAY_LEN(rows);
 struct report {
 	bool json;
 	struct cs_tone tone;
+	bool utf8;
 	struct cs_json *findings; /* array */
 	bool bad;                 /* something that runs take by default, or all of them, is */
 	unsigned n_bad, n_weak;
@@ -71,10 +72,10 @@ static void add_text(struct report *report, bool below, const char *name, const 
 
 	cs_buf_adds(&line, indent);
 	cs_tone_add(&report->tone, marks[finding->verdict].colour,
-		    report->tone.utf8 ? marks[finding->verdict].utf8 : marks[finding->verdict].ascii, &line);
+		    report->utf8 ? marks[finding->verdict].utf8 : marks[finding->verdict].ascii, &line);
 	cs_buf_addf(&line, " %-*s %s\n", below ? 15 : 17, name, finding->seen);
 	if (remedy)
-		cs_buf_addf(&line, "%s  %s%-*s -> %s\n", indent, report->tone.utf8 ? "" : " ", below ? 15 : 17, "", remedy);
+		cs_buf_addf(&line, "%s  %s%-*s -> %s\n", indent, report->utf8 ? "" : " ", below ? 15 : 17, "", remedy);
 	cs_tone_progress_done();
 	r = line.failed ? -ENOMEM : cs_fd_write_all(STDOUT_FILENO, line.data, line.len);
 	if (r < 0)
@@ -232,7 +233,7 @@ static void conclude(struct report *report)
 
 static int look_at_all(const struct cs_check *check, bool only, bool json, int *ret_code, struct cs_err *err)
 {
-	struct report report = { .json = json, .tone = cs_tone_of(STDOUT_FILENO), .findings = cs_json_new_array() };
+	struct report report = { .json = json, .tone = cs_tone_of(STDOUT_FILENO), .utf8 = cs_tone_is_utf8(), .findings = cs_json_new_array() };
 	int r = 0;
 
 	for (size_t i = 0; i < cs_check_host_n; i++) {

@@ -10,7 +10,7 @@
 #include "shim/base/fd.h"
 
 /* Without setlocale(): nothing else here shall depend on the caller's locale. */
-static bool locale_is_utf8(void)
+bool cs_tone_is_utf8(void)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
 	bool utf8;
@@ -30,7 +30,6 @@ struct cs_tone cs_tone_of(int fd)
 	return (struct cs_tone){
 		.terminal = terminal,
 		.colour = terminal && !(none && none[0]) && term && strcmp(term, "dumb") != 0,
-		.utf8 = locale_is_utf8(),
 	};
 }
 

@@ -14,10 +14,12 @@
 struct cs_tone {
 	bool terminal;
 	bool colour;
-	bool utf8;
 };
 
 struct cs_tone cs_tone_of(int fd);
+
+/* The locale says UTF-8. Asked for apart: it reads files, which a run need not wait for. */
+bool cs_tone_is_utf8(void);
 
 enum cs_colour { CS_COLOUR_GREEN, CS_COLOUR_YELLOW, CS_COLOUR_RED, CS_COLOUR_BOLD, CS_COLOURS };
 
