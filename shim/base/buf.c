@@ -147,22 +147,44 @@ static const char *short_escape(unsigned char c)
 	}
 }
 
+/* Bytes from the beginning that stand for themselves in a string: most of most texts. */
+static size_t plain_ascii_len(const char *data, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && data[n] >= 0x20 && data[n] < 0x7f && data[n] != '"' && data[n] != '\\')
+		n++;
+	return n;
+}
+
+/* Any other character, or a byte that is none: how many bytes it took. */
+static size_t add_escaped(struct cs_buf *buf, const char *data, size_t len)
+{
+	unsigned char c = (unsigned char)data[0];
+	const char *escape = short_escape(c);
+	size_t n = cs_utf8_len(data, len);
+
+	if (escape)
+		cs_buf_adds(buf, escape);
+	else if (n == 0)
+		cs_buf_adds(buf, "\xef\xbf\xbd");
+	else if (c < 0x20 || c == 0x7f)
+		cs_buf_addf(buf, "\\u%04x", c);
+	else
+		cs_buf_add(buf, data, n);
+	return n ? n : 1;
+}
+
 int cs_buf_add_json_escaped(struct cs_buf *buf, const char *data, size_t len)
 {
 	for (size_t i = 0; i < len;) {
-		unsigned char c = (unsigned char)data[i];
-		const char *escape = short_escape(c);
-		size_t n = cs_utf8_len(data + i, len - i);
+		size_t n = plain_ascii_len(data + i, len - i);
 
-		if (escape)
-			cs_buf_adds(buf, escape);
-		else if (n == 0)
-			cs_buf_adds(buf, "\xef\xbf\xbd");
-		else if (c < 0x20 || c == 0x7f)
-			cs_buf_addf(buf, "\\u%04x", c);
-		else
+		if (n > 0)
 			cs_buf_add(buf, data + i, n);
-		i += n ? n : 1;
+		else
+			n = add_escaped(buf, data + i, len - i);
+		i += n;
 	}
 	return buf->failed ? -ENOSPC : 0;
 }
