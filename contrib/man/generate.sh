@@ -8,6 +8,9 @@
 #   @KEYS@       configuration keys
 set -eu
 caisson=$1 out=$2
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+"$caisson" help --table >"$table" # by itself: in a pipe its failure would go unseen
 here=$(cd "$(dirname "$0")" && pwd)
 date=2026-11-30
 version=$("$caisson" version | head -n 1)
@@ -29,7 +32,7 @@ commands() {
 fill() {
     while IFS= read -r line; do
         case $line in
-        @COMMANDS@) "$caisson" help --table | commands ;;
+        @COMMANDS@) commands <"$table" ;;
         @OPTIONS@) "$caisson" help --man "$1" ;;
         @KEYS@) "$caisson" help --keys ;;
         @VERSION@) printf '.TH CAISSON 1 %s "%s" "User Commands"\n' "$date" "$version" ;;
@@ -57,6 +60,6 @@ page() {
 
 mkdir -p "$out"
 for name in caisson.1 caisson.json.5; do fill '' <"$here/$name.in" >"$out/$name"; done
-"$caisson" help --table | while IFS=$tab read -r kind name summary usage _; do
+while IFS=$tab read -r kind name summary usage _; do
     if [ "$kind" = cmd ]; then page "$name" "$summary" "$usage" >"$out/caisson-$name.1"; fi
-done
+done <"$table"
