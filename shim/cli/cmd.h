@@ -39,6 +39,7 @@ struct cs_cmd {
 	unsigned settings;            /* takes those flags of shim/task/settings_rows.c too that are for it (enum cs_settings_scope); 0: none */
 	int operands_min, operands_max; /* max CS_CMD_ANY: no bound */
 	const char *operand;          /* what is missing when operands are: "id"; NULL when none is taken */
+	bool flags_behind;            /* flags may follow the operand too, of which there is one; not with settings */
 
 	/*
 	 * Everything in call is borrowed and lives until it returns. 0 with the exit

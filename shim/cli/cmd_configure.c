@@ -206,15 +206,8 @@ static int configure(struct cs_cmd_call *call, struct cs_err *err)
 		.kept = CS_BUF_INIT(TEXT_MAX),
 		.now = CS_BUF_INIT(TEXT_MAX),
 	};
-	/* flags may stand behind the tool's name too, which is then what a program's name is elsewhere */
-	const struct cs_opt_set set = { .rows = rows, .n = n_rows, .target = call->own };
-	int r = cs_opt_parse(&set, call->argc, call->argv, err);
+	int r;
 
-	if (r < 0)
-		return -1;
-	if (r < call->argc)
-		return cs_fail(err, CS_INVALID, 0, "'%.64s' is one argument too many: caisson configure %s", call->argv[r],
-			       cs_cmd_configure.usage);
 	if (!change.tool)
 		return cs_fail(err, CS_INVALID, 0, "'%.64s' cannot be configured: give one of %s", call->argv[0],
 			       cs_configure_tools());
@@ -233,7 +226,8 @@ const struct cs_cmd cs_cmd_configure = {
 	.n_rows = &n_rows,
 	.own_size = sizeof(struct configure),
 	.operands_min = 1,
-	.operands_max = CS_CMD_ANY, /* flags may be among them */
+	.operands_max = 1,
 	.operand = "docker or podman",
+	.flags_behind = true,
 	.act = configure,
 };

@@ -53,18 +53,20 @@ int cs_cmd_fail_missing(const struct cs_cmd *cmd, struct cs_err *err)
 	return cs_fail(err, CS_INVALID, 0, "no %s: caisson %s %s", cmd->operand, cmd->name, cmd->usage);
 }
 
+static int fail_too_many(const struct cs_cmd *cmd, const char *word, struct cs_err *err)
+{
+	if (cmd->operands_max == 0)
+		return cs_fail(err, CS_INVALID, 0, "caisson %s takes no arguments, and '%.64s' is one", cmd->name, word);
+	return cs_fail(err, CS_INVALID, 0, "'%.64s' is one argument too many: caisson %s %s", word, cmd->name, cmd->usage);
+}
+
 static int count_operands(const struct cs_cmd_call *call, struct cs_err *err)
 {
 	const struct cs_cmd *cmd = call->cmd;
 
 	if (call->argc < cmd->operands_min)
 		return cs_cmd_fail_missing(cmd, err);
-	if (call->argc <= cmd->operands_max)
-		return 0;
-	if (cmd->operands_max == 0)
-		return cs_fail(err, CS_INVALID, 0, "caisson %s takes no arguments, and '%.64s' is one", cmd->name, call->argv[0]);
-	return cs_fail(err, CS_INVALID, 0, "'%.64s' is one argument too many: caisson %s %s",
-		       call->argv[cmd->operands_max], cmd->name, cmd->usage);
+	return call->argc > cmd->operands_max ? fail_too_many(cmd, call->argv[cmd->operands_max], err) : 0;
 }
 
 void cs_cmd_log_level(enum cs_log_level level)
@@ -93,15 +95,13 @@ static int print_effective(struct cs_settings_tree *tree, struct cs_err *err)
 	return cs_cmd_print(&text, err);
 }
 
-/* The call itself, `at` being the first operand. */
-static int act(struct cs_cmd_call *call, int argc, char *const argv[], int at, bool help, struct cs_err *err)
+/* The call itself, its operands being found. */
+static int act(struct cs_cmd_call *call, bool help, struct cs_err *err)
 {
 	if (help)
 		return print_help(call->cmd, err);
 	if (call->tree && call->tree->values.print_effective)
 		return print_effective(call->tree, err);
-	call->argc = argc - at;
-	call->argv = argv + at;
 	return count_operands(call, err) < 0 ? -1 : call->cmd->act(call, err);
 }
 
@@ -131,12 +131,37 @@ static int act_with_settings(struct cs_cmd_call *call, int argc, char *const arg
 	cs_cmd_log_level(tree.values.quiet ? CS_LOG_ERROR : tree.values.verbose ? CS_LOG_DEBUG : CS_LOG_WARN);
 	call->tree = &tree;
 	call->config = &config;
-	r = act(call, argc, argv, at, *help, err);
+	call->argc = argc - at;
+	call->argv = argv + at;
+	r = act(call, *help, err);
 	call->tree = NULL;
 	call->config = NULL;
 	cs_settings_release(&tree);
 	cs_config_release(&config);
 	return r;
+}
+
+static int act_without_settings(struct cs_cmd_call *call, int argc, char *const argv[], const struct cs_opt_set *own,
+				const bool *help, struct cs_err *err)
+{
+	int at = cs_opt_parse(own, argc, argv, err), behind;
+
+	if (at < 0)
+		return -1;
+	call->argc = argc - at;
+	call->argv = argv + at;
+	if (call->cmd->flags_behind && call->argc > 0 && strcmp(argv[at - 1], "--") != 0) {
+		/* the operand is then what the command's name is elsewhere */
+		if (cs_cmd_wants_help(call->argc, call->argv))
+			return print_help(call->cmd, err);
+		behind = cs_opt_parse(own, call->argc, call->argv, err);
+		if (behind < 0)
+			return -1;
+		if (behind < call->argc)
+			return fail_too_many(call->cmd, call->argv[behind], err);
+		call->argc = 1;
+	}
+	return act(call, *help, err);
 }
 
 int cs_cmd_dispatch(const struct cs_cmd *cmd, int argc, char *const argv[], int *ret_code, struct cs_err *err)
@@ -155,13 +180,8 @@ int cs_cmd_dispatch(const struct cs_cmd *cmd, int argc, char *const argv[], int 
 		return *ret_code = 0, print_help(cmd, err);
 	own.target = target;
 	own.more = &common_set;
-	if (cmd->settings) {
-		r = act_with_settings(&call, argc, argv, &own, &common.help, err);
-	} else {
-		int at = cs_opt_parse(&own, argc, argv, err);
-
-		r = at < 0 ? -1 : act(&call, argc, argv, at, common.help, err);
-	}
+	r = cmd->settings ? act_with_settings(&call, argc, argv, &own, &common.help, err)
+			  : act_without_settings(&call, argc, argv, &own, &common.help, err);
 	cs_opt_release(&own);
 	if (r == 0)
 		*ret_code = call.code;

@@ -101,6 +101,20 @@ like "$rc $err" "125 *is no program*" "a caisson-runtime that is none"
 configure dockre --file dry.json
 like "$rc $err" "125 *give one of docker, podman*" "a tool that nobody knows"
 
+for flags in '--help' '-h' 'docker --help' 'docker -h' 'docker --help --no-such-flag'; do
+    # shellcheck disable=SC2086 # several words
+    configure $flags
+    like "$rc $out" "0 Usage: caisson configure *" "configure $flags"
+done
+configure docker podman
+like "$rc $err" "125 *'podman' is one argument too many*" "two tools"
+configure docker --dry-run podman --file dry.json
+like "$rc $err" "125 *'podman' is one argument too many*" "… also behind a flag"
+configure docker --drry-run
+like "$rc $err" "125 *did you mean '--dry-run'*" "a flag that nobody knows behind the tool"
+configure docker -- --dry-run
+like "$rc $err" "125 *'--dry-run' is one argument too many*" "what is no flag any more"
+
 # --- Podman: a file of its own ------------------------------------------------------------------------------------------
 configure podman --path "$R" --file conf.d/50-caisson.conf
 is "$rc $(sed -n '/^\[/,$p' conf.d/50-caisson.conf | tr '\n' ' ')" "0 [engine.runtimes] caisson = [\"$R\"] " "podman: a drop-in"
