@@ -75,14 +75,45 @@ if [ -x "$CAISSON_FAKERUN" ]; then
     printf '{"engineTimeout":"200ms"}\n' >"$T/config.json"
     look_first --json --config "$T/config.json"
     like "$(of "trial run" seen runc)" "*no answer*" "an engine that hangs is bad, after its deadline"
-    # killed while an engine hangs: first in its trial run, then in a probe
-    for verb in 'create hang' 'start hang'; do
-        fake "$verb" 'create walls whole'
+    # killed while an engine hangs in a trial run, and in a probe
+    nothing_left() { [ -z "$(ls -A "$S")" ]; }
+    # spawn_check: with an engine that says in $T/hangs where it begins to hang
+    spawn_check() {
+        mkfifo "$T/hangs"
         spawn env PATH="$T/bin:$PATH" "$CAISSON" check --state-dir "$S" --cache-dir "$T/cache" --runtime runc
-        wait_until 10 sh -c '[ -n "$(ls -A "$1/runs" 2>/dev/null)" ]' sh "$S"
-        kill -KILL "$pid"
-        check "killed during '$verb': all is gone soon" wait_until 10 sh -c '[ -z "$(ls -A "$1")" ]' sh "$S"
-    done
+        timeout "$(scaled 20)" cat "$T/hangs" >"$T/hung"
+        rm "$T/hangs"
+    }
+    fake 'create walls whole'
+    rm -rf "$T/real"
+    mkdir "$T/real"
+    mv "$T/bin/runc" "$T/bin/runc.script" "$T/real/"
+    # an engine that hangs in every create whose arguments are like $hang
+    cat >"$T/bin/runc" <<EOF
+#!/bin/sh
+case " \$* " in *" create "*) case " \$* " in \$(cat "$T/where")) echo "\$*" >"$T/hangs" && exec sleep 600 ;; esac ;; esac
+exec "$T/real/runc" "\$@"
+EOF
+    chmod +x "$T/bin/runc"
+    echo '*' >"$T/where"
+    spawn_check
+    like "$(cat "$T/hung")" "*create*" "an engine that hangs in the trial run"
+    kill -KILL "$pid"
+    check "… caisson check is killed: all is gone soon" wait_until 10 nothing_left
+    echo '*probe-*' >"$T/where"
+    spawn_check
+    like "$(cat "$T/hung")" "*probe-*" "an engine that hangs in a probe"
+    kill -KILL "$pid"
+    check "… caisson check is killed: all is gone soon" wait_until 10 nothing_left
+    spawn_check
+    like "$(cat "$T/hung")" "*probe-*" "an engine that hangs in a probe"
+    prober=$(sed -n 's/^=pid //p' "$S"/runs/check-*/record)
+    isnt "$prober" "$pid" "… which is a process of its own"
+    echo nowhere >"$T/where"
+    kill -KILL "$prober"
+    wait "$pid"
+    like "$(cat "$T/spawn.out")" "*! cwd escape*could not be tried*✓ masking by link*" "… the probe is killed: that is said, and the others are made"
+    check "… all is gone soon" wait_until 10 nothing_left
 else
     skip "scripted engines" "not built: $CAISSON_FAKERUN"
 fi
