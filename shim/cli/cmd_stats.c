@@ -13,11 +13,14 @@
 
 struct stats {
 	int format;
+	bool no_stream;
 };
 
 static const struct cs_opt rows[] = {
 	{ "format", 0, CS_OPT_CHOICE, offsetof(struct stats, format), .arg = "text|json", .choices = "text|json",
 	  .help = "json: an array of objects, sizes in bytes, times in nanoseconds" },
+	{ "no-stream", 0, CS_OPT_SWITCH, offsetof(struct stats, no_stream),
+	  .help = "one look, as always: for who types it after docker stats" },
 };
 static const size_t n_rows = CS_ARRAY_LEN(rows);
 
@@ -163,15 +166,23 @@ static int add_all(struct cs_cmd_call *call, struct output *out, struct cs_err *
 	return cs_record_each(call->tree->values.state_dir, add, out, err);
 }
 
+static int print_list(const struct output *out, struct cs_err *err)
+{
+	cs_auto(buf) head = CS_BUF_INIT(256);
+
+	cs_buf_addf(&head, "%-20s %9s %9s %9s %9s %6s %6s %9s %9s\n", "ID", "CPU TIME", "MEMORY", "PEAK", "LIMIT", "PIDS",
+		    "LIMIT", "READ", "WRITTEN");
+	if (!out->json && cs_cmd_print(&head, err) < 0)
+		return -1;
+	return out->text.data ? cs_cmd_print(&out->text, err) : 0;
+}
+
 static int print(struct cs_cmd_call *call, struct cs_err *err)
 {
 	const struct stats *stats = call->own;
 	struct output out = { .json = stats->format == CS_LIST_JSON, .text = CS_BUF_INIT(16 << 20), .array = cs_json_new_array() };
 	int r = cs_cgroup_host_read(&out.host, err);
 
-	if (!out.json)
-		cs_buf_addf(&out.text, "%-20s %9s %9s %9s %9s %6s %6s %9s %9s\n", "ID", "CPU TIME", "MEMORY", "PEAK", "LIMIT",
-			    "PIDS", "LIMIT", "READ", "WRITTEN");
 	if (r == 0)
 		r = add_all(call, &out, err);
 	if (r == 0 && out.failed)
@@ -180,8 +191,9 @@ static int print(struct cs_cmd_call *call, struct cs_err *err)
 		r = cs_json_write(out.array, CS_JSON_INDENTED, &out.text, err);
 		cs_buf_addc(&out.text, '\n');
 	}
-	if (r == 0)
-		r = cs_cmd_print(&out.text, err);
+	/* where none of those named could be shown, there is nothing to head */
+	if (r == 0 && (out.json || call->argc == 0 || out.text.len > 0))
+		r = print_list(&out, err);
 	cs_buf_release(&out.text);
 	cs_json_free(out.array);
 	return r;
@@ -189,7 +201,7 @@ static int print(struct cs_cmd_call *call, struct cs_err *err)
 
 const struct cs_cmd cs_cmd_stats = {
 	.name = "stats",
-	.summary = "show what live runs use just now",
+	.summary = "show what live runs use just now, in one look",
 	.usage = "[FLAGS] [ID...]",
 	.rows = rows,
 	.n_rows = &n_rows,

@@ -206,6 +206,9 @@ two|three" "$e: logs -f goes on until the end"
     "$CAISSON" rm "$id" >/dev/null
 }
 
+# connected PID: it has a socket
+connected() { find "/proc/$1/fd" -lname 'socket:*' 2>/dev/null | grep -q .; }
+
 # F010 for sessions: whoever kills the supervisor takes all along
 killed() {
     detach -- sh -c '(setsid sleep 60 &); sleep 60'
@@ -217,7 +220,7 @@ killed() {
     detach -- sleep 60
     supervisor=$(pid_of)
     spawn "$CAISSON" wait "$id"
-    sleep 0.2 # it may wait by now or not: both are to end alike
+    check "$e: wait connects" wait_until 10 connected "$pid"
     kill -KILL "$supervisor"
     if wait "$pid"; then rc=0; else rc=$?; fi
     is "$rc" 125 "$e: wait of one whose supervisor was killed"
@@ -248,9 +251,11 @@ killed() {
 # F023: both guards killed, the container alive: the id is stale, and is cured
 F023_stale() {
     detach -- sleep 60
+    guardian=
     for p in /proc/[0-9]*; do
         if [ "$(cat "$p/comm" 2>/dev/null)" = caisson-guard ] && grep -q "^PPid:[[:space:]]*$(pid_of)\$" "$p/status" 2>/dev/null; then guardian=${p#/proc/}; fi
     done
+    [ -n "$guardian" ] || bail "F023 $e: no guardian of $(pid_of)"
     # stopped first, so that neither acts on the other's end
     supervisor=$(pid_of)
     kill -STOP "$guardian"
@@ -324,6 +329,11 @@ lists() {
     run "$CAISSON" stats "$id"
     like "$out" "ID *
 $id *" "$e: stats"
+    run "$CAISSON" stats --no-stream
+    like "$out" "ID *
+$id *" "$e: stats --no-stream, as docker has it"
+    run "$CAISSON" stats no-such-id
+    is "$rc|$out" "125|" "$e: stats of an unknown id has no heading"
     run "$CAISSON" stats --format json
     like "$out" "*\"id\": \"$id\"*\"memoryBytes\": [1-9]*\"pids\": [1-9]*" "$e: stats --format json"
     "$CAISSON" kill "$id" >/dev/null
@@ -347,16 +357,28 @@ foreground() {
     is "$rc $(field reason) $(field outwardCode)" "137 stopped 137" "$e: … and whoever ran it is told"
 }
 
-# whoever asked for it is gone before it has started
+# whoever asked for it is gone before it has started: an engine that waits in create until he is
 lost_caller() {
     id=s$$-$e-caller
-    spawn "$CAISSON" run -d --runtime "$(engine_path "$e")" --id "$id" -- sleep 60
-    wait_until 10 test -e "/run/caisson/runs/$id"
+    mkfifo "$T/gate-$e"
+    exec 7<>"$T/gate-$e"
+    cat >"$T/patient" <<EOF
+#!/bin/sh
+for arg; do
+    if [ "\$arg" = create ]; then : >"$T/creates-$e" && read line <"$T/gate-$e"; fi
+done
+exec $(engine_path "$e") "\$@"
+EOF
+    chmod +x "$T/patient"
+    echo "{\"runtimes\":{\"patient\":{\"path\":\"$T/patient\",\"engine\":\"$e\"}}}" >"$T/patient.json"
+    spawn "$CAISSON" run -d --config "$T/patient.json" --runtime patient --id "$id" -- sleep 60
+    wait_until 10 test -e "$T/creates-$e" || bail "$e: no create: $(cat "$T/spawn.err")"
     kill -KILL "$pid"
     wait "$pid" 2>/dev/null
-    # it may have been told in time after all
-    if "$CAISSON" ps -q | grep -qx "$id" && [ "$(cat "$T/spawn.out")" = "$id" ]; then "$CAISSON" rm -f "$id" >/dev/null; fi
+    echo go >&7
     forgotten "$e: run -d whose caller is gone before the start" 5
+    exec 7>&-
+    is "$(cat "$T/spawn.out")" "" "$e: … and nobody was told of one"
 }
 
 run "$CAISSON" run -- true
