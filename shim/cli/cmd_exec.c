@@ -2,11 +2,21 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shim/base/parse.h"
 #include "shim/cli/cmd.h"
 #include "shim/cli/outcome.h"
 #include "shim/sys/signals.h"
 #include "shim/task/exec.h"
+#include "shim/task/session.h"
+
+/* Whoever waits for a record gets one, with the session's id where it is known. */
+static int refuse(const struct cs_settings *settings, const char *id, const struct cs_err *why)
+{
+	struct cs_settings s = *settings; /* borrows all of it */
+
+	s.id = (char *)id;
+	cs_outcome_refused(&s, why);
+	return -1;
+}
 
 static int exec_job(struct cs_cmd_call *call, const char *id, char *const *args, struct cs_err *err)
 {
@@ -20,7 +30,7 @@ static int exec_job(struct cs_cmd_call *call, const char *id, char *const *args,
 	if (cs_strv_add_all(&command, (const char *const *)args) < 0)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "command");
 	if (cs_outcome_open(s->result, &target, err) < 0)
-		return -1;
+		return refuse(s, id, err);
 	cs_result_init(&result);
 	cs_exec_run(&plan, &result);
 	cs_outcome_report(s, &result);
@@ -31,27 +41,43 @@ static int exec_job(struct cs_cmd_call *call, const char *id, char *const *args,
 	return r;
 }
 
+/* The command behind the id, with "--" before it and without, as in docker exec; NULL with err when there is none. */
+static char *const *command_of(const struct cs_cmd_call *call, struct cs_err *err)
+{
+	char *const *args = call->argv + 1;
+
+	if (*args && strcmp(*args, "--") == 0)
+		args++;
+	if (*args)
+		return args;
+	cs_fail(err, CS_INVALID, 0, "no command to run in '%s': caisson %s %s", call->argv[0], call->cmd->name,
+		call->cmd->usage);
+	return NULL;
+}
+
 static int exec(struct cs_cmd_call *call, struct cs_err *err)
 {
+	const struct cs_settings *s = &call->tree->values;
+	char id[CS_ID_MAX + 1] = "";
 	char *const *args;
 	sigset_t before;
 	int r;
 
-	if (call->argc == 0)
-		return cs_cmd_fail_missing(call->cmd, err);
-	if (!cs_id_valid(call->argv[0]))
-		return cs_fail(err, CS_INVALID, 0, "'%.64s' is no id of a session", call->argv[0]);
-	/* with "--" behind the id and without, as in docker exec */
-	args = call->argv + 1;
-	if (*args && strcmp(*args, "--") == 0)
-		args++;
-	if (!*args)
-		return cs_fail(err, CS_INVALID, 0, "no command to run in '%s': caisson %s %s", call->argv[0], call->cmd->name,
-			       call->cmd->usage);
+	if (call->argc == 0) {
+		cs_cmd_fail_missing(call->cmd, err);
+		return refuse(s, NULL, err);
+	}
+	if (cs_session_find(s->state_dir, call->argv[0], id, err) < 0)
+		return refuse(s, cs_id_valid(call->argv[0]) ? call->argv[0] : NULL, err);
+	args = command_of(call, err);
+	if (!args)
+		return refuse(s, id, err);
 	r = cs_signals_block(&before);
-	if (r < 0)
-		return cs_fail(err, CS_IO, -r, "signals");
-	return exec_job(call, call->argv[0], args, err);
+	if (r < 0) {
+		cs_fail(err, CS_IO, -r, "signals");
+		return refuse(s, id, err);
+	}
+	return exec_job(call, id, args, err);
 }
 
 const struct cs_cmd cs_cmd_exec = {
@@ -62,4 +88,5 @@ const struct cs_cmd cs_cmd_exec = {
 	.operands_max = CS_CMD_ANY,
 	.operand = "id of a session",
 	.act = exec,
+	.refused = cs_outcome_refused,
 };

@@ -117,6 +117,21 @@ static int watch(struct exec *exec, struct cs_err *err)
 	return r < 0 ? cs_fail(err, CS_IO, -r, "watch the session") : 0;
 }
 
+/* The command has not begun, or what has is killed. */
+static int fail_start(struct exec *exec, enum cs_start_kind kind, const struct cs_err *err)
+{
+	exec->job.result->started_wall_ns = 0;
+	if (!cs__exec_session_ended(exec))
+		cs__job_fail(&exec->job, kind, err);
+	return -1;
+}
+
+static int fail_call(struct exec *exec, const struct cs_err *err)
+{
+	exec->job.result->started_wall_ns = 0;
+	return exec->job.interrupted || cs__exec_session_ended(exec) ? -1 : cs__job_fail_call(&exec->job, err);
+}
+
 static int start(struct exec *exec)
 {
 	struct job *job = &exec->job;
@@ -131,20 +146,13 @@ static int start(struct exec *exec)
 	job->start_ns = now;
 	job->result->setup_ns = now - job->result->began_ns;
 	job->result->started_wall_ns = cs_clock_wall_ns();
-	if (call_exec(exec, inside, &err) < 0 || cs__job_hold_init(job, "exec", &err) < 0) {
-		job->result->started_wall_ns = 0;
-		return job->interrupted ? -1 : cs__job_fail_call(job, &err);
-	}
+	if (call_exec(exec, inside, &err) < 0 || cs__job_hold_init(job, "exec", &err) < 0)
+		return fail_call(exec, &err);
 	cs_streams_close_child_ends(job->streams);
-	if (cs__job_receive_terminal(job, &err) < 0) {
-		job->result->started_wall_ns = 0;
-		return job->interrupted ? -1 : cs__job_fail_call(job, &err);
-	}
-	if (verify(exec, inside, &err) < 0) {
-		job->result->started_wall_ns = 0;
-		cs__job_fail(job, CS_START_LIMIT, &err);
-		return -1;
-	}
+	if (cs__job_receive_terminal(job, &err) < 0)
+		return fail_call(exec, &err);
+	if (verify(exec, inside, &err) < 0)
+		return fail_start(exec, CS_START_LIMIT, &err);
 	if (cs__job_attach_terminal(job, &err) < 0 || cs_streams_begin(job->streams, &err) < 0 || cs__job_start_limits(job, &err) < 0 || watch(exec, &err) < 0) {
 		cs__job_fail(job, CS_START_SETUP, &err);
 		return -1;

@@ -85,6 +85,14 @@ static bool session_ends(struct exec *exec)
 	return state && strcmp(state, "ending") == 0;
 }
 
+bool cs__exec_session_ended(struct exec *exec)
+{
+	if (!exec->name[0] || exec->ctl.fd < 0 || !session_ends(exec))
+		return false;
+	cs__job_decide_patiently(&exec->job, CS_REASON_STOPPED, SIGKILL, SIGKILL, 0);
+	return true;
+}
+
 /* Does somebody else still hold a stream? What is there already is taken in first. */
 static bool streams_are_held(struct job *job)
 {

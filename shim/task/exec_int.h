@@ -17,6 +17,10 @@
 /* Processes of a run whose groups are split (cgroup v2); no exec's name begins with '_'. */
 #define EXEC_LEAF "_init"
 
+/* "escape" of exec-begin: settings_rows.c has the words for people. */
+#define CS_EXEC_ESCAPE_REPORT "report"
+#define CS_EXEC_ESCAPE_KILL "kill-container"
+
 struct exec {
 	struct job job; /* first: struct job_ways hands it back */
 	const struct cs_exec_plan *plan;
@@ -40,7 +44,12 @@ static inline struct exec *exec_of(struct job *job)
 /* exec_setup.c: everything up to the engine's exec. -1 when the exec cannot go on, noted in the result. */
 int cs__exec_setup(struct exec *exec);
 
-/* exec_end.c */
+/*
+ * exec_end.c. To be asked when something has failed before the command began:
+ * where the session is ending that is the reason, and is noted; what engine
+ * and kernel say of what is no longer there is not.
+ */
+bool cs__exec_session_ended(struct exec *exec);
 extern const struct job_ways cs__exec_ways;
 
 #endif

@@ -247,12 +247,28 @@ static int put_facts(const struct job *job, const char *name, const char *dir, s
 	return r;
 }
 
+/* What a caisson asks for beside its exec. */
+struct wishes {
+	int64_t timeout_ns; /* CS_NEVER: none */
+	bool kill_container;
+};
+
+static int read_wishes(const struct cs_json *request, struct wishes *ret, struct cs_err *err)
+{
+	const struct cs_json *escape = cs_json_member(request, "escape");
+	const char *word = cs_json_string(escape);
+
+	*ret = (struct wishes){ .timeout_ns = CS_NEVER, .kill_container = !word || strcmp(word, CS_EXEC_ESCAPE_REPORT) != 0 };
+	if (escape && (!word || (ret->kill_container && strcmp(word, CS_EXEC_ESCAPE_KILL) != 0)))
+		return cs_fail(err, CS_INVALID, 0, "request: \"escape\" is neither " CS_EXEC_ESCAPE_REPORT " nor " CS_EXEC_ESCAPE_KILL);
+	return cs__job_read_number(request, "timeoutNs", INT64_MAX, &ret->timeout_ns, err);
+}
+
 /* NULL with err. */
-static struct held *make_held(struct job *job, const struct cs_ctl_peer *peer, const struct cs_json *request,
+static struct held *make_held(struct job *job, const struct cs_ctl_peer *peer, const struct wishes *wishes,
 			      struct cs_err *err)
 {
 	struct held *held = calloc(1, sizeof(*held));
-	int64_t timeout_ns;
 	int r = 0;
 
 	if (!held) {
@@ -263,11 +279,11 @@ static struct held *make_held(struct job *job, const struct cs_ctl_peer *peer, c
 	/* it is connected, so it is the one that has the number */
 	if (cs_pidref_open(cs_ctl_peer_pid(peer), &held->caisson) < 0)
 		cs_log_debug("the caisson of an exec is out of sight");
-	cs_exec_tree_begin(&held->tree, job, cs_json_string(cs_json_member(request, "escape")));
+	cs_exec_tree_begin(&held->tree, job, wishes->kill_container);
 	job->execs = held;
 	snprintf(held->name, sizeof(held->name), "x%u", ++job->execs_begun);
-	if (cs_json_get_i64(cs_json_member(request, "timeoutNs"), &timeout_ns) == 0)
-		r = cs_loop_add_timer(job->loop, cs_clock_deadline_ns(timeout_ns), on_deadline, held, &held->timer);
+	if (wishes->timeout_ns != CS_NEVER)
+		r = cs_loop_add_timer(job->loop, cs_clock_deadline_ns(wishes->timeout_ns), on_deadline, held, &held->timer);
 	if (r < 0) {
 		cs_fail(err, CS_IO, -r, "exec");
 		forget(held);
@@ -281,17 +297,18 @@ int cs__exec_begin(struct cs_ctl_peer *peer, const struct cs_json *request, stru
 		   struct cs_err *err)
 {
 	struct job *job = arg;
+	struct wishes wishes;
 	struct held *held;
 	char dir[240];
 	int r;
 
-	if (refuse_begin(job, peer, err) < 0)
+	if (read_wishes(request, &wishes, err) < 0 || refuse_begin(job, peer, err) < 0)
 		return -1;
 	/* the first exec pays for it, not every run */
 	r = job->engine.kind->exec_cgroup ? cs_cgroup_split(job->cgroup, EXEC_LEAF, cs_clock_deadline_ns(SPLIT_NS)) : 0;
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "room for the exec in the session's cgroup");
-	held = make_held(job, peer, request, err);
+	held = make_held(job, peer, &wishes, err);
 	if (!held)
 		return -1;
 	cs_ctl_peer_hold(peer, held, let_go);

@@ -89,8 +89,8 @@ static int begin(struct exec *exec, struct cs_err *err)
 		return -1;
 	request = cs_ctl_request("exec-begin");
 	if (put_deadline(request, s) < 0 ||
-	    cs_json_put(request, "escape", cs_json_new_string(s->exec_escape == CS_ESCAPE_KILL_CONTAINER ? "kill-container"
-														 : "report")) < 0)
+	    cs_json_put(request, "escape", cs_json_new_string(s->exec_escape == CS_ESCAPE_KILL_CONTAINER ? CS_EXEC_ESCAPE_KILL
+														 : CS_EXEC_ESCAPE_REPORT)) < 0)
 		cs_json_free_ptr(&request);
 	if (cs_ctl_call(&exec->ctl, request, cs_clock_deadline_ns(EXEC_KILL_NS), &reply, err) < 0)
 		return -1;
@@ -303,6 +303,7 @@ int cs__exec_setup(struct exec *exec)
 	enum cs_start_kind kind = CS_START_SETUP;
 
 	snprintf(job->result->id, sizeof(job->result->id), "%s", exec->plan->id);
+	job->result->in_session = true;
 	if (cs__job_wait_foreground(job, &err) < 0) {
 		kind = CS_START_USAGE;
 		goto failed;
@@ -328,6 +329,7 @@ int cs__exec_setup(struct exec *exec)
 		goto failed;
 	return 0;
 failed:
-	cs__job_fail(job, kind, &err);
+	if (!cs__exec_session_ended(exec))
+		cs__job_fail(job, kind, &err);
 	return -1;
 }

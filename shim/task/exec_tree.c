@@ -18,11 +18,11 @@
 #define IDLE_ROUNDS 3
 #define LIVE_MAX 256
 
-void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, const char *escape)
+void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, bool kill_container)
 {
 	*tree = (struct cs_exec_tree){
 		.dropped = job->trace ? cs_trace_dropped(job->trace) : 0,
-		.kill_container = !escape || strcmp(escape, "report") != 0,
+		.kill_container = kill_container,
 	};
 }
 

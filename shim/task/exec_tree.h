@@ -23,8 +23,8 @@ struct cs_exec_tree {
 	bool kill_container;     /* stragglers end the session */
 };
 
-/* escape: "kill-container" or "report"; NULL is the former. */
-void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, const char *escape);
+/* kill_container: who may have escaped the end ends the session. */
+void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, bool kill_container);
 
 /* The first process alone. Turns the loop. */
 int cs_exec_tree_signal(const struct cs_exec_tree *tree, struct job *job, int signal, struct cs_err *err);

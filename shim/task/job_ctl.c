@@ -64,8 +64,7 @@ static int do_hello(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 	return r < 0 ? cs_fail(err, CS_LIMIT, 0, "reply") : 0;
 }
 
-/* A member that may be missing: then *ret stays. */
-static int read_number(const struct cs_json *request, const char *key, int64_t most, int64_t *ret, struct cs_err *err)
+int cs__job_read_number(const struct cs_json *request, const char *key, int64_t most, int64_t *ret, struct cs_err *err)
 {
 	const struct cs_json *member = cs_json_member(request, key);
 	int64_t number;
@@ -85,8 +84,8 @@ static int do_stop(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *req
 	struct job *job = arg;
 	int64_t signal = job->s->stop_signal, patience_ns = CS_JOB_STOP_TIMEOUT_NS;
 
-	if (read_number(request, "signal", SIGRTMAX, &signal, err) < 0 ||
-	    read_number(request, "timeoutNs", INT64_MAX, &patience_ns, err) < 0)
+	if (cs__job_read_number(request, "signal", SIGRTMAX, &signal, err) < 0 ||
+	    cs__job_read_number(request, "timeoutNs", INT64_MAX, &patience_ns, err) < 0)
 		return -1;
 	if (signal == 0)
 		signal = job->s->stop_signal;
@@ -112,7 +111,7 @@ static int do_kill(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *req
 	struct job *job = arg;
 	int64_t signal = SIGKILL;
 
-	if (read_number(request, "signal", SIGRTMAX, &signal, err) < 0)
+	if (cs__job_read_number(request, "signal", SIGRTMAX, &signal, err) < 0)
 		return -1;
 	if (signal == SIGKILL) {
 		cs__job_decide_patiently(job, CS_REASON_STOPPED, SIGKILL, SIGKILL, 0);

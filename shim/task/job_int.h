@@ -160,6 +160,8 @@ void cs__job_on_streams(enum cs_streams_event event, void *arg);
 int cs__job_watch_guardian(struct job *job);
 
 /* job_ctl.c */
+/* A number of a request, 0 to most; one that is missing leaves *ret as it is. */
+int cs__job_read_number(const struct cs_json *request, const char *key, int64_t most, int64_t *ret, struct cs_err *err);
 int cs__job_require_running(const struct job *job, struct cs_err *err); /* CS_STATE: starting, ending or paused */
 int cs__job_serve(struct job *job, struct cs_err *err); /* once the record is made */
 int cs__job_watch_expiry(struct job *job);              /* from start on */

@@ -339,6 +339,11 @@ int cs_result_sentence(const struct cs_result *r, struct cs_buf *out)
 	case CS_REASON_SANDBOX_FAILED:
 		cs_buf_addf(out, "the sandbox of %s itself ended", r->engine_name);
 		break;
+	case CS_REASON_STOPPED:
+		if (r->in_session)
+			cs_buf_addf(out, "the session '%s' ended %s", r->id,
+				    r->started_wall_ns ? "under it" : "before the command could begin");
+		break;
 	case CS_REASON_UNKNOWN:
 		cs_buf_adds(out, "the run ended, but how could not be learnt");
 		break;

@@ -56,6 +56,7 @@ struct cs_result_stream {
 
 struct cs_result {
 	char id[CS_ID_MAX + 1];
+	bool in_session;             /* of an exec: the id is its session's, and STOPPED means that the session ended */
 	enum cs_reason reason;
 	struct cs_exit end;
 	int cause;                   /* of CANCELLED and STOPPED, see cs_exit_outward */

@@ -21,11 +21,13 @@ begin() {
     wait_until 20 alive || bail "$e: no session: $(cat "$T/spawn.err")"
 }
 
+# its status; nobody is left for at_exit to kill, since another may have the number by then
 finish() {
-    kill "$session"
-    wait "$session"
+    _session=$session session=
+    kill "$_session"
+    wait "$_session"
 }
-at_exit 'kill ${session-} 2>/dev/null; wait'
+at_exit '[ -z "${session-}" ] || kill "$session" 2>/dev/null; wait'
 
 # x FLAGS... -- COMMAND...: an exec, with the record in $T/record
 x() {
@@ -51,6 +53,17 @@ no_process() {
 is_gone() { [ "$(inside "$1")" = 0 ]; }
 zombies() { "$CAISSON" exec "$s" -- sh -c 'cat /proc/[0-9]*/stat' 2>/dev/null | grep -c ') Z '; }
 
+# init_of ID: what the supervisor holds for its init, which is the sandbox where the engine has one
+init_of() {
+    python3 - "$1" <<'EOF'
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect("/run/caisson/runs/%s/ctl" % sys.argv[1])
+s.send(b'{"op":"hello"}')
+print(json.loads(s.recv(65536))["initPid"])
+EOF
+}
+
 first_steps() {
     x -- sh -c 'echo out; echo err >&2; exit 7'
     is "$rc|$out|$err" "7|out|err" "$e: output and exit status"
@@ -58,6 +71,9 @@ first_steps() {
     is "$(field id)" "$s" "$e: the record names the session"
     run "$CAISSON" exec "$s" sh -c 'exit 3'
     is "$rc" 3 "$e: without -- too"
+    rm -f "$T/record"
+    run "$CAISSON" exec --result "$T/record" "${s%"$$"}" sh -c 'exit 4'
+    is "$rc $(field id)" "4 $s" "$e: the beginning of the id is enough"
     x -- sh -c 'exit 137'
     ended exited 137 null 137 "$e: a code is a code"
     # shellcheck disable=SC2016
@@ -81,14 +97,24 @@ wrong() {
     x -- /tmp/made
     is "$rc|$out" "0|made" "$e: what the session made in its own memory is found"
     x --rootfs /x -- true
-    is "$rc $(field reason)" "125 missing" "$e: a flag that is not for exec"
+    is "$rc $(field reason) $(field error.kind)" "125 start-failed usage" "$e: a flag that is not for exec"
     like "$err" "caisson: --rootfs*" "$e: … is named"
-    run "$CAISSON" exec "$s"
-    is "$rc" 125 "$e: no command"
+    x --no-such-flag -- true
+    is "$rc $(field reason) $(field error.kind)" "125 start-failed usage" "$e: a flag that nobody knows"
+    x
+    is "$rc $(field reason) $(field error.kind) $(field id)" "125 start-failed usage $s" "$e: no command"
     like "$err" "caisson: no command*" "$e: … is said"
-    run "$CAISSON" exec no-such-session -- true
-    is "$rc" 125 "$e: no session"
+    rm -f "$T/record"
+    run "$CAISSON" exec --result "$T/record" no-such-session -- true
+    is "$rc $(field reason) $(field id)" "125 start-failed no-such-session" "$e: no session"
     like "$err" "caisson: *no-such-session*" "$e: … is named"
+    run "$CAISSON" exec --result "$T/no/such/dir" --format json "$s" -- true
+    is "$rc $(field reason "$T/out") $(field error.kind "$T/out")" "125 start-failed usage" "$e: no place for the record: it is in the other one"
+    x --timeout 1x -- true
+    is "$rc $(field reason) $(field error.kind)" "125 start-failed usage" "$e: a value that is none"
+    run "$CAISSON" exec
+    is "$rc" 125 "$e: no id"
+    like "$err" "caisson: no id*" "$e: … is said"
 }
 
 F007_as_in_a_run() {
@@ -154,6 +180,7 @@ as_after_the_first() { [ "$(counts)" = "$first" ]; }
 
 F028_many() {
     alive
+    init_of "$s" >/dev/null # answered behind the news that the exec is over
     first=$(counts)
     n=$(repeats 1000) bad=0
     for i in $(seq "$n"); do
@@ -330,6 +357,46 @@ session_ends() {
     is "$rc" 125 "$e: a session that is over"
 }
 
+# what another version, or another program, may ask for
+wrong_requests() {
+    check "$e: exec-begin: what cannot be is refused" python3 - "$s" <<'EOF'
+import json, socket, sys
+for wrong in ({"timeoutNs": -1}, {"timeoutNs": "1"}, {"timeoutNs": 1.5}, {"escape": "perhaps"}, {"escape": 1}, {"escape": None}):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect("/run/caisson/runs/%s/ctl" % sys.argv[1])
+    s.send(json.dumps(dict(op="exec-begin", **wrong)).encode())
+    reply = json.loads(s.recv(65536))
+    assert reply["ok"] is False and list(wrong)[0] in reply["message"], (wrong, reply)
+EOF
+    check "$e: … and the session is healthy" alive
+}
+
+# it ends while the engine is at its exec: what that says is not the reason
+too_late() {
+    cat >"$T/late" <<EOF
+#!/bin/sh
+for arg; do
+    if [ "\$arg" != exec ]; then continue; fi
+    kill \$(cat "$T/late.pid")
+    while readlink "/proc/\$(cat "$T/late.init")/exe" >/dev/null; do sleep 0.01; done
+done
+exec $(engine_path "$e") "\$@"
+EOF
+    chmod +x "$T/late"
+    echo "{\"runtimes\":{\"late\":{\"path\":\"$T/late\",\"engine\":\"$e\"}}}" >"$T/late.json"
+    s=x-late-$e-$$
+    spawn "$CAISSON" run --config "$T/late.json" --runtime late --id "$s" --timeout 0 -- python3 -c "print('up', flush=True); $init"
+    session=$pid
+    wait_until 20 grep -q up "$T/spawn.out"
+    echo "$session" >"$T/late.pid"
+    init_of "$s" >"$T/late.init"
+    x -- true
+    is "$rc $(field reason) $(field signal) $(field startedAt)|$err" \
+        "137 stopped null null|caisson: the session '$s' ended before the command could begin" "$e: a session that ends before the command begins"
+    wait "$session"
+    session=
+}
+
 # a machine that is emulated gets what hangs on its control groups: runsc's execs have none
 slow=0 these=
 if [ "$CAISSON_SLOW" -ge 5 ]; then slow=1 these='runc crun'; fi
@@ -345,6 +412,7 @@ for e in $(engines $these); do
     if [ $slow = 0 ]; then
         first_steps
         wrong
+        wrong_requests
         F007_as_in_a_run
         endless_output
         F028_many
@@ -359,6 +427,7 @@ for e in $(engines $these); do
     begin
     caller_stopped
     if [ "$e" != runsc ]; then astray; fi
+    too_late
     compare before "$e: nothing is left behind"
 done
 done_testing
