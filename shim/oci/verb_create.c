@@ -20,6 +20,7 @@
 #include "shim/oci/verbs.h"
 #include "shim/sys/reaper.h"
 #include "shim/task/attendant.h"
+#include "shim/task/verify.h"
 
 /* What the removal of a container that came to nothing may take. */
 #define UNDO_NS (10 * CS_NSEC_PER_SEC)
@@ -173,12 +174,30 @@ static int call_engine(struct making *making, struct cs_err *err)
 	return cs_oci_run_attended(making->face, CS_VERB_CREATE, &making->stdio, &making->code, err);
 }
 
+/* Nothing of it runs yet: `start` is the caller's, and must not find a container without its limits. */
+static int verify(const struct making *making, const struct cs_pidref *init, struct cs_err *err)
+{
+	const struct cs_oci_face *face = making->face;
+	const struct cs_verify_config_plan plan = {
+		.engine = &face->engine,
+		.settings = &face->tree.values,
+		.config = making->config,
+		.cgroup = making->foreign->facts.cgroup,
+		.below = cs_oci_face_systemd(face),
+		.init = init->pid,
+	};
+
+	return cs_verify_config(&plan, err);
+}
+
 /* It is the caller's child once we have gone. */
 static int hand_over(struct making *making, struct cs_err *err)
 {
 	struct cs_pidref init = CS_PIDREF_INIT;
 	int r = cs_engine_hold_process("create", cs_oci_flag(&making->face->call, "pid-file"), &init, err);
 
+	if (r == 0)
+		r = verify(making, &init, err);
 	if (r == 0)
 		r = cs_attendant_arm(&making->attendant, &init, NULL, &making->words, err);
 	cs_pidref_release(&init);

@@ -7,6 +7,7 @@
 
 #include "oci-spec/resources.h"
 #include "shim/base/file.h"
+#include "shim/base/log.h"
 #include "shim/base/parse.h"
 
 /* What a row reads back; each kernel rounds in its own way, so each has its comparison. */
@@ -241,4 +242,87 @@ int cs_verify(const struct cs_verify_plan *plan, struct cs_result *result, struc
 	if (check_membership(plan, err) < 0 || cs_verify_limits(plan, result, err) < 0)
 		return -1;
 	return check_rlimits(plan, result, err);
+}
+
+/* --- somebody else's config.json ---------------------------------------------------------- */
+
+/* As engines read it: crun takes a negative number for 2^64 less that, and the largest is no limit. */
+static int read_rlimit_value(const struct cs_json *row, const char *key, uint64_t *ret, struct cs_err *err)
+{
+	const struct cs_json *value = cs_json_member(row, key);
+	int64_t negative;
+
+	if (cs_json_get_u64(value, ret) == 0)
+		return 0;
+	if (cs_json_get_i64(value, &negative) < 0)
+		return cs_fail(err, CS_INVALID, 0, "process.rlimits: %s is no whole number", key);
+	*ret = (uint64_t)negative;
+	return 0;
+}
+
+static int read_rlimits(const struct cs_json *config, struct cs_rlimits *ret, struct cs_err *err)
+{
+	const struct cs_json *row, *rows = cs_json_get(config, "process.rlimits");
+
+	cs_json_each(row, rows) {
+		struct cs_spec_rlimit limit = { .type = cs_json_string(cs_json_member(row, "type")) };
+		size_t i = 0;
+
+		if (!limit.type)
+			return cs_fail(err, CS_INVALID, 0, "process.rlimits: a row without a type");
+		if (read_rlimit_value(row, "soft", &limit.soft, err) < 0 || read_rlimit_value(row, "hard", &limit.hard, err) < 0)
+			return -1;
+		/* the last of a kind is set last */
+		while (i < ret->n && strcmp(ret->v[i].type, limit.type) != 0)
+			i++;
+		if (i == CS_RLIMITS_MAX)
+			return cs_fail(err, CS_INVALID, 0, "process.rlimits: more than %d kinds", CS_RLIMITS_MAX);
+		ret->v[i] = limit;
+		ret->n = CS_MAX(ret->n, i + 1);
+	}
+	return 0;
+}
+
+static int read_asked(const struct cs_json *config, struct cs_jobspec *ret, struct cs_err *err)
+{
+	ret->cpuset_cpus = cs_resource_asked_cpus(config);
+	if (cs_resource_asked(config, CS_RES_MEMORY, &ret->memory_bytes, err) < 0 ||
+	    cs_resource_asked(config, CS_RES_MEMORY_SWAP, &ret->memory_swap_bytes, err) < 0 ||
+	    cs_resource_asked(config, CS_RES_PIDS, &ret->pids, err) < 0 ||
+	    cs_resource_asked(config, CS_RES_CPU, &ret->millicpus, err) < 0)
+		return -1;
+	return read_rlimits(config, &ret->rlimits, err);
+}
+
+static int open_group(const struct cs_verify_config_plan *plan, struct cs_cgroup **ret, struct cs_err *err)
+{
+	struct cs_cgroup_host host;
+
+	if (cs_cgroup_host_read(&host, err) < 0)
+		return -1;
+	return plan->cgroup ? cs_cgroup_open(&host, plan->cgroup, ret, err) : cs_cgroup_open_of_pid(&host, plan->init, ret, err);
+}
+
+int cs_verify_config(const struct cs_verify_config_plan *plan, struct cs_err *err)
+{
+	struct cs_jobspec spec = { .init = NULL };
+	struct cs_verify_plan inner = { .engine = plan->engine, .settings = plan->settings, .spec = &spec, .init = plan->init };
+	struct cs_cgroup *cgroup = NULL;
+	struct cs_result result;
+	int r;
+
+	if (read_asked(plan->config, &spec, err) < 0 || open_group(plan, &cgroup, err) < 0)
+		return -1;
+	inner.cgroup = cgroup;
+	cs_result_init(&result);
+	r = plan->below ? 0 : check_membership(&inner, err);
+	if (r == 0)
+		r = cs_verify_limits(&inner, &result, err);
+	if (r == 0)
+		r = check_rlimits(&inner, &result, err);
+	for (size_t i = 0; i < result.warnings.n; i++)
+		cs_log_warn("%s", result.warnings.v[i]);
+	cs_result_release(&result);
+	cs_cgroup_free(cgroup);
+	return r;
 }

@@ -65,6 +65,26 @@ EOF
         is "$rc" 0 "$e $policy: delete"
         rmdir /sys/fs/cgroup/*/caisson-test-"$id" /sys/fs/cgroup/caisson-test-"$id" 2>/dev/null || :
     done
+    # an engine that sets a limit otherwise: what it made is not handed over
+    for limit in "pids.max:max:pids" memory.limit_in_bytes:67108864:memory; do
+        id=oci-$$-$e-lax
+        printf '#!/bin/sh\n"%s" "$@" || exit\ncase " $* " in *" create "*) for f in /sys/fs/cgroup/*/caisson-test-%s/%s /sys/fs/cgroup/caisson-test-%s/%s; do [ ! -f "$f" ] || echo %s >"$f"; done ;; esac\n' \
+            "$path" "$id" "${limit%%:*}" "$id" "$(case $limit in memory*) echo memory.max ;; *) echo pids.max ;; esac)" "$(echo "$limit" | cut -d: -f2)" >"$T/engine"
+        rm -rf "$T/bundle"
+        "$CAISSON" bundle -o "$T/bundle" --runtime "$path" -- sleep 500 || bail "no bundle"
+        python3 - "$T/bundle/config.json" "/caisson-test-$id" <<'EOF'
+import json, sys
+config = json.load(open(sys.argv[1]))
+config["linux"]["cgroupsPath"] = sys.argv[2]
+json.dump(config, open(sys.argv[1], "w"))
+EOF
+        run oci create --bundle "$T/bundle" "$id" </dev/null
+        isnt "$rc" 0 "$e: a container with another ${limit##*:} limit is not handed over"
+        like "$err" "*${limit##*:}*asked for*in force is*" "$e: … which is said"
+        run oci state "$id"
+        isnt "$rc" 0 "$e: … and it is gone"
+        rmdir /sys/fs/cgroup/*/caisson-test-"$id" /sys/fs/cgroup/caisson-test-"$id" 2>/dev/null || :
+    done
     rm -rf "$T/root" "$T/state"
     compare before "$e: nothing is left"
 done
