@@ -2,65 +2,33 @@
 # needs: root docker dockerd containerd runc busybox python3
 # timeout: 900
 # caisson-runtime under dockerd: each case runs with the engine itself and with caisson over it, and what a user of
-# docker sees must be the same: output, codes, state. A daemon of our own, with its own sockets and directories.
+# docker sees must be the same: output, codes, state.
 . "${0%/*}/lib.sh"
+. "${0%/*}/dockerd.inc"
 
-: "${CAISSON_RUNTIME:=$CAISSON_BUILD/caisson-runtime}"
 [ -x "$CAISSON_RUNTIME" ] || skip_all "no caisson-runtime in $CAISSON_BUILD"
-
-# --- daemon ---------------------------------------------------------------------------------------------------------
+runc=$(engine_path runc)
+runsc=$(engine_path runsc)
 
 # runtime NAME ENGINE [ARGS...]: a member of "runtimes"
 runtime() {
     _name=$1 _engine=$2
     shift 2
-    printf '"%s":{"path":"%s","runtimeArgs":["--runtime","%s","--state-dir","%s"' "$_name" "$CAISSON_RUNTIME" "$_engine" "$T/state"
-    for _arg; do printf ',"%s"' "$_arg"; done
+    printf ', "%s": {"path": "%s", "runtimeArgs": ["--runtime", "%s", "--state-dir", "%s"' "$_name" "$CAISSON_RUNTIME" "$_engine" "$T/state"
+    for _arg; do printf ', "%s"' "$_arg"; done
     printf ']}'
 }
 
 pairs="runc:caisson-none runc:caisson runc:caisson-strict"
-runsc=$(command -v "${CAISSON_RUNTIME_RUNSC:-runsc}" || :)
-{
-    printf '{"runtimes":{'
-    runtime caisson-none runc --policy none
-    printf ','
-    runtime caisson runc
-    printf ','
-    runtime caisson-strict runc --policy strict
-    if [ -n "$runsc" ]; then
-        pairs="$pairs runsc:caisson-gvisor"
-        printf ',"runsc":{"path":"%s","runtimeArgs":["--network=none"]},' "$runsc"
-        runtime caisson-gvisor "$runsc" --network=none
-    fi
-    printf '}}\n'
-} >"$T/daemon.json"
-
-mkdir -p "$T/root/bin" "$T/root/etc" "$T/root/tmp" "$T/root/proc"
-cp "$(command -v busybox)" "$T/root/bin/busybox"
-for applet in $("$T/root/bin/busybox" --list); do
-    if [ "$applet" != busybox ]; then ln -sf busybox "$T/root/bin/$applet"; fi
-done
-echo 'root:x:0:0::/:/bin/sh' >"$T/root/etc/passwd"
-echo 'user:x:1000:1000::/:/bin/sh' >>"$T/root/etc/passwd"
-echo 'root:x:0:' >"$T/root/etc/group"
-
-DOCKER_HOST=unix://$T/d.sock
-DOCKER_CONFIG=$T/cli
-export DOCKER_HOST DOCKER_CONFIG
-dockerd --config-file "$T/daemon.json" -H "$DOCKER_HOST" --data-root "$T/data" --exec-root "$T/exec" --pidfile "$T/pid" \
-    --bridge none --iptables=false --ip6tables=false >"$T/dockerd.log" 2>&1 &
-daemon=$!
-stop_daemon() {
-    kill "$daemon" 2>/dev/null
-    wait "$daemon" 2>/dev/null
-}
-at_exit stop_daemon
-if ! wait_until 60 docker version >/dev/null 2>&1; then
-    diag_file "$T/dockerd.log"
-    skip_all "dockerd does not start here"
+members=$(runtime caisson-none "$runc" --policy none && runtime caisson "$runc" && runtime caisson-strict "$runc" --policy strict)
+if [ -n "$runsc" ]; then
+    pairs="$pairs runsc:caisson-gvisor"
+    members="$members, \"runsc\": {\"path\": \"$runsc\", \"runtimeArgs\": [\"--network=none\"]}$(runtime caisson-gvisor "$runsc" --network=none)"
 fi
-tar -C "$T/root" -c . | docker import - img >/dev/null || bail "no image"
+runtimes=$(for p in $pairs; do echo "${p%:*}" && echo "${p#*:}"; done | awk '!seen[$0]++')
+dockerd_start "${members#, }"
+dockerd_image
+diag "$(docker version -f 'docker {{.Client.Version}}, dockerd {{.Server.Version}}'), $("$runc" --version | head -n 1)"
 
 # --- cases ----------------------------------------------------------------------------------------------------------
 #
@@ -71,6 +39,9 @@ tar -C "$T/root" -c . | docker import - img >/dev/null || bail "no image"
 # A line "## NAME [!RUNTIME]...", then the commands: $R is the runtime, $C a name for a container, $W a directory of
 # the case's own. What they print, and "rc N" behind it, is compared. `!RUNTIME`: differs there by intent; the
 # reason stands beside it.
+#
+# Cases "build: …" have $R as the daemon's default, and so come after the others, a runtime at a time. They are the
+# classic builder's: BuildKit asks for no runtime, it calls a runc.
 
 cat >"$T/cases" <<'CASES'
 ## run: output and code
@@ -189,48 +160,72 @@ docker run -d --name $C --runtime $R img sleep 60 >/dev/null; docker run --rm --
 docker run --rm --privileged --runtime $R img sh -c 'echo privileged' 2>/dev/null
 ## id of the longest kind
 docker run --rm --name $C-$(printf 'x%.0s' $(seq 100)) --runtime $R img echo long
+## build: output
+printf 'FROM img\nRUN echo said; grep -c . /etc/passwd\n' | docker build --force-rm --no-cache --network none -t $C - 2>/dev/null | grep -x -e said -e 2; docker rmi $C >/dev/null
+## build: what is made is kept !caisson-strict
+printf 'FROM img\nRUN echo made >/f && chown 1000 /f\n' | docker build --force-rm --no-cache --network none -t $C - >/dev/null 2>&1; docker run --rm --network none --runtime runc $C ls -n /f | cut -d' ' -f 1,3,4; docker rmi $C >/dev/null
+## build: a command that fails
+printf 'FROM img\nRUN exit 7\n' | docker build --force-rm --no-cache --network none - 2>&1 | grep -o 'non-zero code: .*'
 CASES
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
 awk -v dir="$T" '
-    /^## / { n++; name = substr($0, 4); file = sprintf("%s/case.%03d", dir, n); print name >(file ".name"); close(file ".name"); next }
+    /^## / { n++; name = substr($0, 4); file = sprintf("%s/%s.%03d", dir, name ~ /^build: / ? "build" : "case", n)
+             print name >(file ".name"); close(file ".name"); next }
     { print >file }' "$T/cases"
 
-# run_cases RUNTIME: each into $T/out/RUNTIME/N
+# run_cases RUNTIME FILE...: each into $T/out/RUNTIME/N
 run_cases() {
-    mkdir -p "$T/out/$1"
-    for _case in "$T"/case.???; do
+    R=$1
+    shift
+    mkdir -p "$T/out/$R"
+    for _case; do
         _n=${_case##*.}
-        R=$1 C=c-$1-$_n W=$T/w/$1/$_n P=:
-        case $1 in runsc | *-gvisor) P='sleep 0.5' ;; esac
+        C=c-$R-$_n W=$T/w/$R/$_n P=:
+        case $R in runsc | *-gvisor) P='sleep 0.5' ;; esac
         export R C W P
         mkdir -p "$W"
         # apart, since nobody promises in which order two streams arrive
-        timeout 120 sh "$_case" >"$T/out/$1/$_n" 2>"$W/stderr" </dev/null
+        timeout 120 sh "$_case" >"$T/out/$R/$_n" 2>"$W/stderr" </dev/null
         _rc=$?
-        sed 's/^/stderr: /' "$W/stderr" >>"$T/out/$1/$_n"
-        echo "rc $_rc" >>"$T/out/$1/$_n"
+        sed 's/^/stderr: /' "$W/stderr" >>"$T/out/$R/$_n"
+        echo "rc $_rc" >>"$T/out/$R/$_n"
     done
 }
 
-runtimes=$(for p in $pairs; do echo "${p%:*}" && echo "${p#*:}"; done | awk '!seen[$0]++')
 workers=''
 for r in $runtimes; do
-    run_cases "$r" &
+    run_cases "$r" "$T"/case.??? &
     workers="$workers $!"
 done
 for worker in $workers; do wait "$worker"; done # not for the daemon, which is a child too
+
+# records: how many there are of containers that came to their end
+records() { find "$T/state/results" -name '*.json' 2>/dev/null | wc -l; }
+
+DOCKER_BUILDKIT=0
+export DOCKER_BUILDKIT
+for r in $runtimes; do
+    before=$(records)
+    dockerd_default "$r" || not_ok "$r can be dockerd's default"
+    run_cases "$r" "$T"/build.???
+    case $r in
+    caisson | caisson-strict | caisson-gvisor)
+        is $(($(records) - before)) "$(find "$T" -name 'build.???' | wc -l)" "$r: what a build runs was under the policy: it has a record"
+        ;;
+    esac
+done
 
 # --- the table --------------------------------------------------------------------------------------------------------
 
 # cell RUNTIME N BASE: what stands in the table
 cell() {
-    if [ "$1" = "$3" ]; then sed -n '$s/^rc //p' "$T/out/$1/$2"; elif cmp -s "$T/out/$1/$2" "$T/out/$3/$2"; then echo same; else echo differs; fi
+    if [ "$1" = "$3" ]; then sed -n '$s/.*rc //p' "$T/out/$1/$2"; elif cmp -s "$T/out/$1/$2" "$T/out/$3/$2"; then echo same; else echo differs; fi
 }
 
 diag "$(printf '%-50s' case; for r in $runtimes; do printf ' %-15s' "$r"; done)"
-for name in "$T"/case.???.name; do
+for name in "$T"/case.???.name "$T"/build.???.name; do
     n=${name%.name}
     n=${n##*.}
     diag "$(printf '%-50.50s' "$(cat "$name")"; for r in $runtimes; do
@@ -239,9 +234,18 @@ for name in "$T"/case.???.name; do
     done)"
 done
 
+# Where no container starts at all, all look alike.
+for r in $runtimes; do
+    case $r in
+    caisson*) ;;
+    *) is "$(cat "$T/out/$r/001")" "out
+stderr: err
+rc 7" "$r: there is something to compare" ;;
+    esac
+done
 for pair in $pairs; do
     base=${pair%:*} mine=${pair#*:}
-    for name in "$T"/case.???.name; do
+    for name in "$T"/case.???.name "$T"/build.???.name; do
         n=${name%.name}
         n=${n##*.}
         title=$(cat "$name")
@@ -277,7 +281,7 @@ none_kept() {
 if wait_until 30 none_kept; then
     ok "nothing is kept of any"
 else
-    not_ok "nothing is kept of any" "$(cat "$T/gc" "$T"/state/containers/*/facts.json; find "$T/exec/runtime-runc" "$T/state")"
+    not_ok "nothing is kept of any" "$(cat "$T/gc" "$T"/state/containers/*/facts.json; find "$D/exec" "$T/state")"
 fi
 
 done_testing
