@@ -32,11 +32,13 @@ state() { docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' "$1"; }
 ended_as() { case $(state "$1") in exited*) return 0 ;; *) return 1 ;; esac; }
 log_path() { docker inspect -f '{{.LogPath}}' "$1"; }
 
-# bounded NAME FROM_MS SECONDS DESC: at every look, the log of NAME is no larger than burst + rate × time
+# bounded NAME FROM_MS SECONDS DESC: at every look, the log of NAME is no larger than burst + rate × time, and in the end
+# not for want of output
 bounded() {
     log=$(log_path "$1")
-    over='' until_ms=$(($2 + $3 * 1000)) looks=0
-    while now=$(now_ms) && [ "$now" -lt "$until_ms" ]; do
+    over='' looks=0 size=0 looked_ms=$(now_ms)
+    while now=$(now_ms) && { [ "$now" -lt $((looked_ms + $3 * 1000)) ] ||
+        { [ "$size" -le $((BURST / 2)) ] && [ "$now" -lt $((looked_ms + $(scaled 15000))) ]; }; }; do
         # the size first: what is allowed grows meanwhile
         size=$(stat -c %s "$log")
         allowed=$((BURST + RATE * ($(now_ms) - $2) / 1000))
@@ -45,6 +47,7 @@ bounded() {
         sleep 0.1
     done
     is "$over" "" "$4 ($looks looks, the last $size of $allowed bytes)"
+    between "$size" $((BURST / 2)) "$allowed" "$engine: … and there was something to bound"
 }
 
 logs() {
@@ -171,23 +174,31 @@ killed() {
     docker rm k1 >/dev/null
     run_detached k2 --runtime kept img sleep 9999
     id=$(docker inspect -f '{{.Id}}' k2)
-    kill -9 "$(attendant_of "$id")"
-    sleep 0.5
-    is "$(state k2)" "running 0" "$engine: … or leaves it alone, where the policy says so"
+    a=$(attendant_of "$id")
+    is "$(echo "$a" | grep -c .)" 1 "$engine: one attendant, under a policy that keeps the container"
+    second=$(pgrep -P "$a" -x caisson-second)
+    is "$(echo "$second" | grep -c .)" 1 "$engine: … and one that watches it"
+    kill -9 "$a"
+    check "$engine: … killed, it is gone" wait_until 5 gone "$a"
+    # whoever takes over is watched in its turn
+    check "$engine: … the other takes over" wait_until 5 pgrep -P "$second" -x caisson-second
+    is "$(state k2)" "running 0" "$engine: … and leaves the container alone, where the policy says so"
     docker kill k2 >/dev/null
     check "$engine: … and its end is still on record" wait_until 5 docker_record "$id"
     docker rm -f k2 >/dev/null
 }
 
-# A create that is killed at any point of it leaves nothing once delete --force has been there.
-killed_create() {
+# A create that is killed at any point of it leaves nothing once delete --force has been there; nor does an attendant.
+killed_on_the_way() {
     n=$(repeats 50)
     if [ "$n" -lt 5 ]; then n=5; fi
     bundle=$T/bundle-$engine
     mkdir -p "$bundle/rootfs/bin"
     cp "$(command -v busybox)" "$bundle/rootfs/bin/sh"
-    run python3 "${0%/*}/killcreate.py" "$CAISSON_RUNTIME" "$engine" "$bundle" "$STATE" "$T/root-$engine" "$n" "$CAISSON_SEED"
-    is "$rc $out" "0 " "$engine: $n creates killed at points of their way (seed $CAISSON_SEED): nothing is left"
+    for victim in create attendant; do
+        run python3 "${0%/*}/killcreate.py" $victim "$CAISSON_RUNTIME" "$engine" "$bundle" "$STATE" "$T/root-$engine" "$n" "$CAISSON_SEED"
+        is "$rc $out" "0 " "$engine: SIGKILL for $victim at $n points of the way (seed $CAISSON_SEED): nothing is left ($err)"
+    done
 }
 
 containers_left() { ls "$STATE/containers" 2>/dev/null | wc -l; }
@@ -225,7 +236,7 @@ for engine in $(engines runc crun); do
     strict
     execs
     killed
-    killed_create
+    killed_on_the_way
     is "$(containers_left)" 0 "$engine: nothing is kept of containers that are gone"
     check "$engine: no attendant is left" wait_until 5 unattended
     dockerd_stop
