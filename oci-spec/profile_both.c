@@ -2,7 +2,8 @@
  * What two seccomp profiles allow together. For each system call a profile
  * allows it whole, refuses it whole, or depends on arguments (or on the order
  * of rules that contradict each other, which is libseccomp's to know). Where
- * both depend, no more than equal conditions are known to be in both.
+ * both depend, equal conditions are in both, and masks of one argument are laid
+ * over each other; of others nothing is known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ enum fate {
 	FATE_KEEP,
 	FATE_REFUSE, /* no rule allows it any more */
 	FATE_REPLACE, /* by the other profile's rules */
-	FATE_COMMON  /* those allowing ones that the other has too */
+	FATE_COMMON  /* those allowing ones that the other has too, and what masks have in common */
 };
 
 /* --- reading ----------------------------------------------------------------------- */
@@ -198,6 +199,38 @@ static bool only_conditions(const struct reading *in, const struct range *of)
 	return !in->allows;
 }
 
+/* A condition "argument & mask == value", the only one of a rule (config-linux.md, "Seccomp"). */
+struct masked {
+	uint64_t index, mask, value;
+};
+
+static bool read_masked(const struct entry *entry, struct masked *ret)
+{
+	const struct cs_json *args = cs_json_member(entry->rule, "args"), *arg = cs_json_at(args, 0);
+	const char *op = cs_json_string(cs_json_member(arg, "op"));
+
+	if (cs_json_count(args) != 1 || !op || strcmp(op, "SCMP_CMP_MASKED_EQ") != 0)
+		return false;
+	*ret = (struct masked){ number_of(arg, "index"), number_of(arg, "value"), number_of(arg, "valueTwo") };
+	return (ret->value & ~ret->mask) == 0;
+}
+
+/*
+ * Both conditions in one, where there is one. The masks that keep clone from making namespaces differ by a bit between
+ * the profiles of daemons and ours; refused whole, nothing could fork.
+ */
+static bool overlay(const struct range *own, const struct range *its, struct masked *ret, bool *ret_is_own)
+{
+	struct masked a, b;
+
+	if (own->n != 1 || its->n != 1 || !read_masked(own->v, &a) || !read_masked(its->v, &b) || a.index != b.index ||
+	    ((a.value ^ b.value) & a.mask & b.mask) != 0)
+		return false;
+	*ret = (struct masked){ a.index, a.mask | b.mask, a.value | b.value };
+	*ret_is_own = ret->mask == a.mask;
+	return true;
+}
+
 static enum fate fate_of(const struct reading *base, const struct range *own, const struct reading *other,
 			 const struct range *its)
 {
@@ -214,8 +247,11 @@ static enum fate fate_of(const struct reading *base, const struct range *own, co
 	return only_conditions(base, own) && only_conditions(other, its) ? FATE_COMMON : FATE_REFUSE;
 }
 
-static bool stays(const struct entry *entry, enum fate fate, const struct range *its)
+static bool stays(const struct entry *entry, enum fate fate, const struct range *own, const struct range *its)
 {
+	struct masked masked;
+	bool is_own;
+
 	switch (fate) {
 	case FATE_KEEP:
 		return true;
@@ -227,7 +263,7 @@ static bool stays(const struct entry *entry, enum fate fate, const struct range 
 		for (size_t i = 0; i < its->n; i++)
 			if (same_rule(entry, &its->v[i]))
 				return true;
-		return false;
+		return overlay(own, its, &masked, &is_own) && is_own;
 	}
 }
 
@@ -267,7 +303,7 @@ static int add_what_stays(struct cs_json *rules, const struct cs_json *rule, con
 
 		while (own.v[at].rule != rule)
 			at++;
-		if (stays(&own.v[at], fate_of(base, &own, other, &its), &its))
+		if (stays(&own.v[at], fate_of(base, &own, other, &its), &own, &its))
 			i++;
 		else
 			cs_json_free(cs_json_take_at(names, i));
@@ -275,6 +311,22 @@ static int add_what_stays(struct cs_json *rules, const struct cs_json *rule, con
 	if (had > 0 && cs_json_count(names) == 0)
 		return 0;
 	return cs_json_add(rules, cs_take_ptr(&copy)) < 0 ? out_of_memory(err) : 0;
+}
+
+static int add_overlay(struct cs_json *rules, const struct range *own, const struct range *its, struct cs_err *err)
+{
+	struct masked both;
+	struct cs_json *added;
+	bool is_own;
+
+	if (!overlay(own, its, &both, &is_own) || is_own)
+		return 0;
+	if (add_rule_for(rules, own->v->rule, own->v->name, err) < 0)
+		return -1;
+	added = cs_json_at(rules, cs_json_count(rules) - 1);
+	if (cs_json_set_u64(added, "args.0.value", both.mask, err) < 0)
+		return -1;
+	return cs_json_set_u64(added, "args.0.valueTwo", both.value, err);
 }
 
 /* What a call needs behind the base's own rules. */
@@ -288,6 +340,8 @@ static int add_for_name(struct cs_json *rules, const char *name, const struct re
 		for (size_t i = 0; i < its.n; i++)
 			if (add_rule_for(rules, its.v[i].rule, name, err) < 0)
 				return -1;
+	if (fate == FATE_COMMON && add_overlay(rules, &own, &its, err) < 0)
+		return -1;
 	if (fate == FATE_REFUSE && base->allows) {
 		cs_autojson struct cs_json *names = cs_json_new_array();
 
