@@ -122,6 +122,13 @@ const char *cs_json_kind_word(enum cs_json_kind kind);      /* "an object", … 
 /* Member by name; NULL when json is NULL or no object, or has no such key. */
 struct cs_json *cs_json_member(const struct cs_json *json, const char *key);
 
+/*
+ * Where the key of a member stands in the text that it was read from, which
+ * must be that text: the line, and the column of its first character, both
+ * from 1. False for what has no key or was not read.
+ */
+bool cs_json_key_place(const struct cs_json *member, const char *text, size_t len, size_t *ret_line, size_t *ret_column);
+
 /* Index of that member; cs_json_count() when there is none. */
 size_t cs_json_find(const struct cs_json *object, const char *key);
 

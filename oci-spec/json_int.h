@@ -15,7 +15,7 @@ struct cs_json {
 	uint8_t height; /* containers from here down, this one counted; 0 for scalars */
 	bool boolean;
 	uint32_t
-		key_end; /* where the key ended in the text it was read from; only the reader looks */
+		key_end; /* where the key ended in the text it was read from; only json_read.c looks */
 	char *key;       /* owned; NULL unless the parent is an object */
 	struct cs_json *up;
 	union {

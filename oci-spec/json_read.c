@@ -30,13 +30,13 @@ struct reader {
 
 /* --- errors with a place -------------------------------------------------- */
 
-/* Says that the byte at offset is wrong. Columns count characters. */
-static int fail_at(struct reader *reader, size_t offset, enum cs_err_kind kind, const char *what)
+/* Of the byte at offset. Columns count characters. */
+static void place_of(const char *text, size_t len, size_t offset, size_t *ret_line, size_t *ret_column)
 {
 	size_t line = 1, column = 1;
 
-	for (size_t i = 0; i < offset && i < reader->len; i++) {
-		unsigned char c = (unsigned char)reader->text[i];
+	for (size_t i = 0; i < offset && i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
 
 		if (c == '\n') {
 			line++;
@@ -45,6 +45,16 @@ static int fail_at(struct reader *reader, size_t offset, enum cs_err_kind kind, 
 			column++;
 		}
 	}
+	*ret_line = line;
+	*ret_column = column;
+}
+
+/* Says that the byte at offset is wrong. */
+static int fail_at(struct reader *reader, size_t offset, enum cs_err_kind kind, const char *what)
+{
+	size_t line, column;
+
+	place_of(reader->text, reader->len, offset, &line, &column);
 	return cs_fail(reader->err, kind, 0, "%s: line %zu, column %zu: %s", reader->name, line,
 		       column, what);
 }
@@ -183,16 +193,16 @@ static int find_twin(const struct cs_json *object, const struct cs_json **ret)
 }
 
 /* Offset of the quote that opens the string whose closing quote is before `end`. */
-static size_t string_start(const struct reader *reader, size_t end)
+static size_t string_start(const char *text, size_t end)
 {
 	size_t i = end - 1;
 
 	while (i > 0) {
 		size_t backslashes = 0;
 
-		if (reader->text[--i] != '"')
+		if (text[--i] != '"')
 			continue;
-		while (backslashes < i && reader->text[i - 1 - backslashes] == '\\')
+		while (backslashes < i && text[i - 1 - backslashes] == '\\')
 			backslashes++;
 		if (backslashes % 2 == 0)
 			return i;
@@ -208,7 +218,7 @@ static int fail_twin(struct reader *reader, const struct cs_json *twin)
 	cs_buf_adds(&what, "key \"");
 	cs_buf_add_json_escaped(&what, twin->key, CS_MIN(len, (size_t)60));
 	cs_buf_addf(&what, "%s\" stands twice in one object", len > 60 ? "..." : "");
-	fail_at(reader, string_start(reader, twin->key_end), CS_INVALID,
+	fail_at(reader, string_start(reader->text, twin->key_end), CS_INVALID,
 		what.failed ? "a key stands twice in one object" : what.data);
 	return 0;
 }
@@ -393,6 +403,14 @@ int cs_json_parse(const char *text, size_t len, const char *name, struct cs_json
 	else
 		*ret = reader.root;
 	return r;
+}
+
+bool cs_json_key_place(const struct cs_json *member, const char *text, size_t len, size_t *ret_line, size_t *ret_column)
+{
+	if (!member || member->key_end == 0 || member->key_end > len)
+		return false;
+	place_of(text, len, string_start(text, member->key_end), ret_line, ret_column);
+	return true;
 }
 
 int cs_json_read_file(int dirfd, const char *path, struct cs_json **ret, struct cs_err *err)

@@ -78,8 +78,9 @@ static int fail_unknown(const struct cs_opt_set *set, const char *key, struct cs
 static const char *const file_keys[] = { "runtimes", "policies", NULL };
 static const char *const policy_keys[] = { "base", NULL };
 
-static int put_object(struct cs_settings_tree *tree, const struct cs_json *object,
-		      const char *const *beside, enum cs_opt_origin origin, struct cs_err *err)
+/* *ret_wrong, which may be NULL, is the member that was refused. */
+static int put_object(struct cs_settings_tree *tree, const struct cs_json *object, const char *const *beside,
+		      enum cs_opt_origin origin, const struct cs_json **ret_wrong, struct cs_err *err)
 {
 	struct cs_opt_set set = cs_settings_set(tree);
 	const struct cs_json *value;
@@ -90,10 +91,11 @@ static int put_object(struct cs_settings_tree *tree, const struct cs_json *objec
 
 		if (cs_words_have(beside, key))
 			continue;
-		if (!row)
-			return fail_unknown(&set, key, err);
-		if (put_value(&set, row, key, value, origin, err) < 0)
-			return -1;
+		if ((row ? put_value(&set, row, key, value, origin, err) : fail_unknown(&set, key, err)) == 0)
+			continue;
+		if (ret_wrong)
+			*ret_wrong = value;
+		return -1;
 	}
 	return 0;
 }
@@ -101,14 +103,15 @@ static int put_object(struct cs_settings_tree *tree, const struct cs_json *objec
 /* --- the file ------------------------------------------------------------ */
 
 /* Every value is put into a tree that is thrown away: a wrong one is an error even where nobody uses it. */
-static int check_values(const struct cs_json *object, const char *const *beside, struct cs_err *err)
+static int check_values(const struct cs_json *object, const char *const *beside, const struct cs_json **ret_wrong,
+			struct cs_err *err)
 {
 	struct cs_settings_tree scratch;
 	int r;
 
 	if (cs_settings_init(&scratch, err) < 0)
 		return -1;
-	r = put_object(&scratch, object, beside, CS_ORIGIN_FILE, err);
+	r = put_object(&scratch, object, beside, CS_ORIGIN_FILE, ret_wrong, err);
 	cs_settings_release(&scratch);
 	return r;
 }
@@ -163,39 +166,45 @@ static int check_bases(const struct cs_json *policies, const char *name, struct 
 	}
 }
 
-static int check_policies(const struct cs_json *policies, struct cs_err *err)
+static int check_policies(const struct cs_json *policies, const struct cs_json **ret_wrong, struct cs_err *err)
 {
 	const struct cs_json *policy;
 	const char *name, *base;
 
+	*ret_wrong = policies;
 	if (policies && cs_json_kind(policies) != CS_JSON_OBJECT)
 		return cs_fail(err, CS_INVALID, 0, "key 'policies': an object is wanted");
 	cs_json_each_member(name, policy, policies) {
+		*ret_wrong = policy;
 		if (cs_json_kind(policy) != CS_JSON_OBJECT)
 			return cs_fail(err, CS_INVALID, 0, "policy '%.64s': an object is wanted", name);
 		if (cs_policy_is_builtin(name))
 			return cs_fail(err, CS_INVALID, 0, "policy '%.64s' is built in: name yours otherwise", name);
-		if (policy_name(policy, "base", &base, err) < 0 || check_values(policy, policy_keys, err) < 0)
+		if (policy_name(policy, "base", &base, err) < 0 || check_values(policy, policy_keys, ret_wrong, err) < 0)
 			return cs_wrap(err, "policy '%.64s'", name);
 	}
-	cs_json_each_member(name, policy, policies)
+	cs_json_each_member(name, policy, policies) {
+		*ret_wrong = policy;
 		if (check_bases(policies, name, err) < 0)
 			return cs_wrap(err, "policy '%.64s'", name);
+	}
 	return 0;
 }
 
-static int check_runtime(const struct cs_json *runtime, struct cs_err *err)
+static int check_runtime(const struct cs_json *runtime, const struct cs_json **ret_wrong, struct cs_err *err)
 {
 	static const char *const known[] = { "path", "engine", "args", NULL };
 	const char *engine = cs_json_string(cs_json_member(runtime, "engine"));
 	const struct cs_json *value;
 	const char *key;
 
+	*ret_wrong = runtime;
 	if (cs_json_kind(runtime) != CS_JSON_OBJECT)
 		return cs_fail(err, CS_INVALID, 0, "an object is wanted");
 	cs_json_each_member(key, value, runtime) {
 		cs_auto(strv) args = CS_STRV_INIT;
 
+		*ret_wrong = value;
 		if (!cs_words_have(known, key))
 			return cs_fail(err, CS_INVALID, 0, "unknown key '%.64s': known are path, engine, args",
 				       key);
@@ -203,40 +212,59 @@ static int check_runtime(const struct cs_json *runtime, struct cs_err *err)
 			return cs_fail(err, CS_INVALID, 0, "key '%s': %s is wanted", key,
 				       strcmp(key, "args") == 0 ? "a list of strings" : "a string");
 	}
+	*ret_wrong = cs_json_member(runtime, "engine");
 	if (engine && !cs_engine_kind_by_name(engine))
 		return cs_fail(err, CS_INVALID, 0, "key 'engine': '%.64s' is no kind of engine", engine);
+	*ret_wrong = runtime;
 	if (!cs_json_member(runtime, "path"))
 		return cs_fail(err, CS_INVALID, 0, "key 'path' is missing");
 	return 0;
 }
 
-static int check_runtimes(const struct cs_json *runtimes, struct cs_err *err)
+static int check_runtimes(const struct cs_json *runtimes, const struct cs_json **ret_wrong, struct cs_err *err)
 {
 	const struct cs_json *runtime;
 	const char *name;
 
+	*ret_wrong = runtimes;
 	if (runtimes && cs_json_kind(runtimes) != CS_JSON_OBJECT)
 		return cs_fail(err, CS_INVALID, 0, "key 'runtimes': an object is wanted");
 	cs_json_each_member(name, runtime, runtimes)
-		if (check_runtime(runtime, err) < 0)
+		if (check_runtime(runtime, ret_wrong, err) < 0)
 			return cs_wrap(err, "runtime '%.64s'", name);
 	return 0;
+}
+
+/* What is wrong in a file; *ret_wrong is the member, where it is one. */
+static int check_file(const struct cs_json *file, const struct cs_json **ret_wrong, struct cs_err *err)
+{
+	const char *policy;
+
+	if (policy_name(file, "policy", &policy, err) < 0) {
+		*ret_wrong = cs_json_member(file, "policy");
+		return -1;
+	}
+	return check_values(file, file_keys, ret_wrong, err) < 0 ||
+			       check_policies(cs_json_member(file, "policies"), ret_wrong, err) < 0 ||
+			       check_runtimes(cs_json_member(file, "runtimes"), ret_wrong, err) < 0
+		       ? -1 : 0;
 }
 
 int cs_config_parse(const char *text, size_t len, const char *name, struct cs_config *ret,
 		    struct cs_err *err)
 {
 	cs_autojson struct cs_json *file = NULL;
-	const char *policy;
+	const struct cs_json *wrong = NULL;
+	size_t line, column;
 
 	if (cs_json_parse(text, len, name, &file, err) < 0)
 		return -1;
 	if (cs_json_kind(file) != CS_JSON_OBJECT)
 		return cs_fail(err, CS_INVALID, 0, "%s: an object is wanted", name);
-	if (policy_name(file, "policy", &policy, err) < 0 || check_values(file, file_keys, err) < 0 ||
-	    check_policies(cs_json_member(file, "policies"), err) < 0 ||
-	    check_runtimes(cs_json_member(file, "runtimes"), err) < 0)
-		return cs_wrap(err, "%s", name);
+	if (check_file(file, &wrong, err) < 0)
+		return cs_json_key_place(wrong, text, len, &line, &column)
+			       ? cs_wrap(err, "%s: line %zu, column %zu", name, line, column)
+			       : cs_wrap(err, "%s", name);
 	ret->path = strdup(name);
 	if (!ret->path)
 		return cs_fail(err, CS_LIMIT, ENOMEM, "%s", name);
@@ -276,7 +304,7 @@ static int apply_policy(const struct cs_config *config, const char *name,
 	if (apply_policy(config, base ? base : "strict", tree, err) < 0)
 		return -1;
 	cs_settings_layer(tree, "policy %.64s (%s)", name, config->path);
-	return put_object(tree, policy, policy_keys, CS_ORIGIN_POLICY, err);
+	return put_object(tree, policy, policy_keys, CS_ORIGIN_POLICY, NULL, err);
 }
 
 /* Reads the flags alone, to learn --config and --policy. */
@@ -350,7 +378,7 @@ static int lay_over(int argc, char *const argv[], const struct cs_opt_set *more,
 	    apply_policy(config, policy ? policy : without, tree, err) < 0)
 		return -1;
 	cs_settings_layer(tree, "file %s", config->path ? config->path : "");
-	if (config->file && put_object(tree, config->file, file_keys, CS_ORIGIN_FILE, err) < 0)
+	if (config->file && put_object(tree, config->file, file_keys, CS_ORIGIN_FILE, NULL, err) < 0)
 		return cs_wrap(err, "%s", config->path);
 	cs_settings_layer(tree, "flag");
 	set = cs_settings_set(tree);

@@ -24,7 +24,7 @@ struct cs_config {
 
 void cs_config_release(struct cs_config *config);
 
-/* Reads and checks a file: unknown keys name the nearest known one. */
+/* Reads and checks a file: what is wrong is told with line and column of its key, an unknown one with the nearest known. */
 int cs_config_parse(const char *text, size_t len, const char *name, struct cs_config *ret,
 		    struct cs_err *err);
 

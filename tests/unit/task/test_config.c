@@ -174,7 +174,11 @@ START_TEST(wrong_files_are_refused_and_named)
 	static const struct {
 		const char *text, *part;
 	} rows[] = {
-		{ "{\"memroy\":\"1m\"}", "did you mean 'memory'" },
+		{ "{\"memroy\":\"1m\"}", ": line 1, column 2: unknown key 'memroy': did you mean 'memory'" },
+		{ "{\n\t\"memory\":\"1m\",\n\t\"timeot\":\"1s\"}", ": line 3, column 2: unknown key 'timeot'" },
+		{ "{\"policies\":{\n\"p\":{\"memory\":\"1m\",\"timeoot\":\"1s\"}}}", ": line 2, column 20: policy 'p': unknown key" },
+		{ "{\"runtimes\":{\"r\":\n{\"path\":\"/x\",\n\"arg\":[]}}}", ": line 3, column 1: runtime 'r': unknown key 'arg'" },
+		{ "{\n\"policy\":5}", ": line 2, column 1: " },
 		{ "{\"memory\":[\"1m\"]}", "key 'memory'" },
 		{ "{\"memory\":\"lots\"}", "size" },
 		{ "{\"volumes\":[1,{}]}", "list of strings" },
