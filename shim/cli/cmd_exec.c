@@ -67,11 +67,9 @@ static int exec(struct cs_cmd_call *call, struct cs_err *err)
 		cs_cmd_fail_missing(call->cmd, err);
 		return refuse(s, NULL, err);
 	}
-	if (cs_session_find(s->state_dir, call->argv[0], id, err) < 0)
-		return refuse(s, cs_id_valid(call->argv[0]) ? call->argv[0] : NULL, err);
 	args = command_of(call, err);
-	if (!args)
-		return refuse(s, id, err);
+	if (!args || cs_session_find(s->state_dir, call->argv[0], id, err) < 0)
+		return refuse(s, cs_id_valid(call->argv[0]) ? call->argv[0] : NULL, err);
 	r = cs_signals_block(&before);
 	if (r < 0) {
 		cs_fail(err, CS_IO, -r, "signals");
