@@ -22,7 +22,7 @@ clang cppcheck shellcheck
 qemu-system-x86 cpio
 zsh fish"
 # not in every release: taken where apt knows them
-optional_packages="runsc libclang-rt-14-dev strace zsh fish docker.io containerd podman conmon"
+optional_packages="runsc libclang-rt-14-dev strace zsh fish tmux docker.io containerd podman conmon"
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build

@@ -178,6 +178,14 @@ void cs_outcome_refused(const struct cs_settings *s, const struct cs_err *why)
 
 /* --- a person's view ----------------------------------------------------------------- */
 
+/* A terminal's output that was cut at its cap leaves the cursor anywhere. */
+static void leave_cut_line(const struct cs_settings *s, const struct cs_result *result)
+{
+	if (s->tty && result->reason == CS_REASON_OUTPUT_LIMIT && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) &&
+	    cs_fd_write_all(STDERR_FILENO, "\n", 1) < 0)
+		cs_log_debug("stderr: %s", strerror(errno));
+}
+
 void cs_outcome_report(const struct cs_settings *s, const struct cs_result *result)
 {
 	cs_auto(buf) sentence = CS_BUF_INIT(4096);
@@ -188,8 +196,10 @@ void cs_outcome_report(const struct cs_settings *s, const struct cs_result *resu
 		cs_log_error("%s", result->error);
 	else if (result->error[0])
 		cs_log_error("%s: %s says: %s", result->error, result->engine_name, result->engine_message);
-	else if (sentence.len > 0 && people)
+	else if (sentence.len > 0 && people) {
+		leave_cut_line(s, result);
 		cs_log_error("%s", sentence.data);
+	}
 	for (size_t i = 0; people && i < result->warnings.n; i++)
 		cs_log_warn("%s", result->warnings.v[i]);
 	for (size_t i = 0; i < result->leftovers.n; i++)

@@ -78,7 +78,7 @@ run_says 126 "'/tmp' is a directory" -- /tmp
 run_says 127 "'30s' is not in PATH*" --timeout 1m 30s -- true
 says 125 "caisson ps takes no arguments, and 'all' is one" ps all
 says 125 "engine 'runcc' is not known: give one of *" run --state-dir "$S" --runtime runcc -- true
-says 125 "no run 'nosuch' is live*" exec --state-dir "$S" nosuch -- true
+says 125 "no run or session 'nosuch': *ps -a*" exec --state-dir "$S" nosuch -- true
 says 125 "no id: caisson stop *" stop
 for verb in stop kill pause resume wait logs rm; do
     says 125 "no run or session 'nosuch': 'caisson ps -a' lists them" $verb --state-dir "$S" nosuch
@@ -108,27 +108,29 @@ run_says 125 "*c.json: *" --config "$T/c.json" -- true
 file '[]'
 run_says 125 "*c.json: an object is wanted" --config "$T/c.json" -- true
 file '{"timeouts":"5s"}'
-run_says 125 "*c.json: unknown key 'timeouts': did you mean 'timeout'[?]" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: unknown key 'timeouts': did you mean 'timeout'[?]" --config "$T/c.json" -- true
+printf '{\n  "memory": "64m",\n  "policies": {\n    "judge": { "\303\251": 1 }\n  }\n}\n' >"$T/c.json"
+run_says 125 "*c.json: line 4, column 16: policy 'judge': unknown key*" --config "$T/c.json" -- true
 file '{"output_limit":"5k"}'
-run_says 125 "*c.json: unknown key 'output_limit': did you mean 'outputLimit'[?]" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: unknown key 'output_limit': did you mean 'outputLimit'[?]" --config "$T/c.json" -- true
 file '{"id":"x"}'
-run_says 125 "*c.json: unknown key 'id'*" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: unknown key 'id'*" --config "$T/c.json" -- true
 file '{"memory":["64m"]}'
-run_says 125 "*c.json: key 'memory': an array is not what it takes" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: key 'memory': an array is not what it takes" --config "$T/c.json" -- true
 file '{"volumes":[1,{}]}'
-run_says 125 "*c.json: key 'volumes': *list of strings*" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: key 'volumes': *list of strings*" --config "$T/c.json" -- true
 file '{"policies":{"judge":{"timeout":"5 s"}}}'
-run_says 125 "*c.json: policy 'judge': key 'timeout': '5 s' is not a duration*" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: policy 'judge': key 'timeout': '5 s' is not a duration*" --config "$T/c.json" -- true
 file '{"policies":{"a":{"base":"b"},"b":{"base":"a"}}}'
-run_says 125 "*c.json: policy 'a': its bases go in a circle" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: policy 'a': its bases go in a circle" --config "$T/c.json" -- true
 file '{"policies":{"judge":{"base":"strickt"}}}'
 run_says 125 "*policy 'judge': unknown policy 'strickt': did you mean 'strict'[?]" --config "$T/c.json" -- true
 file '{"policies":{"strict":{"timeout":"5s"}}}'
 run_says 125 "*policy 'strict' is built in*" --config "$T/c.json" -- true
 file '{"runtimes":{"x":{"pth":"/a"}}}'
-run_says 125 "*c.json: runtime 'x': unknown key 'pth': known are path, engine, args" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: runtime 'x': unknown key 'pth': known are path, engine, args" --config "$T/c.json" -- true
 file '{"runtimes":{"x":{"path":"/a","engine":"krun"}}}'
-run_says 125 "*c.json: runtime 'x': key 'engine': 'krun' is no kind of engine" --config "$T/c.json" -- true
+run_says 125 "*c.json: line 1, column *: runtime 'x': key 'engine': 'krun' is no kind of engine" --config "$T/c.json" -- true
 run_says 125 "configuration file '/nope.json': No such file*" --config /nope.json -- true
 run_says 125 "configuration file '$T': Is a directory" --config "$T" -- true
 CAISSON_CONFIG=/nope.json && export CAISSON_CONFIG

@@ -276,6 +276,16 @@ def messages(t, command):
         raise Wrong("%r" % t.seen)
 
 
+def capped(t, command):
+    """A cap cuts where it will; what caisson says of it has a line of its own."""
+    t.start(command + ["sh", "-c", "printf 0123456789; read x"])
+    expect(t.wait(), 153, "status")
+    t.until(b"ended by the output limit")
+    if not t.seen.startswith((b"01234\r\ncaisson:", b"01234\r\n\x1b[31mcaisson:")):
+        raise Wrong("%r" % t.seen)
+    expect(t.mode(), t.before, "mode")
+
+
 def ctrl_c_without_input(t, command):
     """-t without -i: the terminal is left alone, and ^C is for caisson."""
     t.start([a for a in command if a != "-i"] + ["sh", "-c", "stty size; echo ready; sleep 500"])

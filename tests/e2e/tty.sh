@@ -21,6 +21,7 @@ at_a_terminal() {
     scene stopped "stopped and continued: raw mode again"
     scene background "in the background: stopped until it comes to the foreground"
     scene messages "caisson's own lines end with a return" --output-limit 5 --on-output-limit discard
+    scene capped "… also the last one, after output that was cut" --output-limit 5
     scene ctrl_c_without_input "-t without -i: the terminal is left alone"
 }
 
@@ -93,6 +94,83 @@ in_a_session() {
     wait "$pid"
 }
 
+# In a terminal that somebody else has written, with an editor that somebody else has written.
+tm() { tmux -L "caisson-$$" -f /dev/null "$@"; }
+screen() { tm capture-pane -p; }
+screen_has() { screen | grep -qF -- "$1"; }
+pane() { tm display-message -p "#{$1}"; }
+mode_is() { [ "$(stty -g -F "$(pane pane_tty)")" = "$1" ]; }
+rows_of_editor() { [ "$(screen | grep -c '^~')" = "$1" ]; }
+
+# type_line TEXT: at the pane's shell, on an empty screen
+type_line() {
+    tm send-keys -R
+    tm clear-history
+    tm send-keys -l "clear; $1"
+    tm send-keys Enter
+}
+
+# in_tmux VERB FLAGS...: what VERB and its flags say is what runs the program
+in_tmux() {
+    _title="$e: tmux: $1" _file=/tmp/edited-by-$1
+    shift
+    _run="$CAISSON $*"
+    tm new-session -d -x 80 -y 24 env PS1='$ ' sh || return
+    wait_until 10 screen_has '$' || not_ok "$_title: a shell" "$(screen)"
+    _server=$(pane pid)
+    _mode=$(stty -g -F "$(pane pane_tty)")
+    type_line "$_run sh -c 'busybox vi $_file; cat $_file; stty size; exit 4'; echo status=\$?"
+    check "$_title: an editor draws" wait_until 20 rows_of_editor 22
+    tm resize-window -x 100 -y 30
+    check "$_title: … and again when the window grows" wait_until 10 rows_of_editor 28
+    tm send-keys -l 'ityped by hand'
+    wait_until 10 screen_has 'typed by hand'
+    tm send-keys Escape
+    wait_until 10 screen_has "- $_file" # what comes at once would be one key with it
+    tm send-keys -l ':wq'
+    tm send-keys Enter
+    check "$_title: … what is typed is in the file, and the exit status comes out" wait_until 20 screen_has status=4
+    like "$(screen)" "*typed by hand*30 100*status=4*" "$_title: … at the size of the window"
+    check "$_title: … the terminal is as before" wait_until 5 mode_is "$_mode"
+    type_line "$_run sh -c 'trap \"echo caught; exit 3\" INT; echo rea''dy; while :; do sleep 0.1; done'; echo status=\$?"
+    wait_until 20 screen_has ready
+    tm send-keys C-c
+    check "$_title: Ctrl-C is the program's" wait_until 20 screen_has status=3
+    like "$(screen)" "*ready*caught*status=3*" "$_title: … which catches it"
+    type_line "$_run sh -c 'busybox vi $_file; exit 9'; echo status=\$?"
+    wait_until 20 rows_of_editor 28
+    # shellcheck disable=SC2016 # for the shell inside
+    "$CAISSON" exec "$_id" -- sh -c 'for p in /proc/[0-9]*; do
+        if [ "$(tr "\000" " " <$p/cmdline)" = "busybox vi $0 " ]; then kill -9 ${p#/proc/}; fi
+    done' "$_file" >/dev/null 2>&1 # of run, the session ends with it
+    check "$_title: kill -9 of the editor" wait_until 20 screen_has status=9
+    check "$_title: … the terminal is as before" wait_until 5 mode_is "$_mode"
+    type_line "$_run busybox vi $_file; echo status=\$?"
+    wait_until 20 rows_of_editor 28
+    kill -9 "$(pgrep -x -P "$(pane pane_pid)" caisson)"
+    check "$_title: kill -9 of caisson" wait_until 20 screen_has status=137
+    check "$_title: … the terminal is as before" wait_until 5 mode_is "$_mode"
+    type_line 'echo it is w''ell'
+    check "$_title: … and takes a line" wait_until 5 screen_has 'it is well'
+    tm kill-server
+    wait_until 5 gone "$_server"
+}
+
+tmux_scenes() {
+    for _tool in tmux busybox; do
+        if ! command -v $_tool >/dev/null; then skip "$e: tmux" "no $_tool" && return; fi
+    done
+    _id=tty-$$-m-$e
+    in_tmux run run --runtime "$rt" --id "$_id" -it --
+    wait_until 5 [ ! -e "/run/caisson/runs/$_id" ]
+    spawn "$CAISSON" run --runtime "$rt" --id "$_id" -- sh -c 'echo up; sleep 500'
+    wait_until 10 grep -q up "$T/spawn.out"
+    in_tmux exec exec -it "$_id" --
+    kill "$pid"
+    wait "$pid"
+}
+at_exit 'tm kill-server 2>/dev/null'
+
 # Detached, the terminal's output is kept like any other.
 detached() {
     run "$CAISSON" run -d -t --runtime "$rt" --id "tty-$$-d-$e" -- sh -c 'test -t 0 && echo term; echo err >&2; exit 4' </dev/null
@@ -129,6 +207,7 @@ for e in $(engines); do
     last_bytes
     caps
     in_a_session
+    tmux_scenes
     detached
     job "$e" -t --state-dir "$_long" -- echo here </dev/null
     is "$rc|$out" "0|$(printf 'here\r')" "$e: F064 a state directory of ${#_long} bytes"
