@@ -1,7 +1,7 @@
 #!/bin/sh
 # caisson run --init: process 1 reaps and passes signals on.
 # needs: root python3 catatonit
-# tags: peers
+# tags: vm peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 
@@ -30,7 +30,7 @@ exit_codes() {
 # F059: orphans of process 1
 orphans() {
     n=$(repeats 1000)
-    if [ "$n" -lt 200 ]; then n=200; fi
+    if [ "$n" -lt 200 ]; then n=$((slow ? 60 : 200)); fi
     run "$CAISSON" run --runtime "$rt" --init -i --timeout 200s -- python3 - "$n" <"$_here/orphans.py"
     is "$rc $out" "0 0" "$e: F059 of $n orphans none stays a zombie"
     run "$CAISSON" run --runtime "$rt" -i --timeout 200s -- python3 - 60 <"$_here/orphans.py"
@@ -115,17 +115,23 @@ which_one() {
     fi
 }
 
-for e in $(engines); do
+# a machine that crawls sees once what reaping and signals are to the kernel that it has
+slow=0 these=
+if [ "$CAISSON_SLOW" -gt 3 ]; then slow=1 these=crun; fi
+# shellcheck disable=SC2086 # words
+for e in $(engines $these); do
     rt=$(engine_path "$e")
     run "$CAISSON" run --runtime "$rt" --init -- true
     snapshot "$e"
-    exit_codes
     orphans
     signals
-    at_once
-    other_roots
-    at_a_terminal
+    if [ $slow = 0 ]; then
+        exit_codes
+        at_once
+        other_roots
+        at_a_terminal
+    fi
     compare "$e" "$e: nothing is left behind"
 done
-which_one
+if [ $slow = 0 ]; then which_one; fi
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/sh
 # caisson run -t and exec -t: a terminal inside, driven from a terminal outside, and without one.
 # needs: root python3
-# tags: peers
+# tags: vm peers
 # timeout: 240
 . "${0%/*}/lib.sh"
 
@@ -198,12 +198,21 @@ _long=$T/long
 while [ ${#_long} -lt 130 ]; do _long=$_long/deeper; done
 mkdir -p "$_long"
 
-for e in $(engines); do
+# a machine that crawls sees once that a terminal is one with the kernel that it has
+slow=0 these=
+if [ "$CAISSON_SLOW" -gt 3 ]; then slow=1 these=crun; fi
+# shellcheck disable=SC2086 # words
+for e in $(engines $these); do
     rt=$(engine_path "$e")
     run "$CAISSON" run --runtime "$rt" -t -- true
     snapshot "$e"
-    at_a_terminal
     without_a_terminal
+    if [ $slow = 1 ]; then
+        scene shell "a shell: Ctrl-C, Ctrl-Z and fg, Ctrl-D, and the exit status"
+        compare "$e" "$e: nothing is left behind"
+        continue
+    fi
+    at_a_terminal
     last_bytes
     caps
     in_a_session
@@ -213,5 +222,5 @@ for e in $(engines); do
     is "$rc|$out" "0|$(printf 'here\r')" "$e: F064 a state directory of ${#_long} bytes"
     compare "$e" "$e: nothing is left behind"
 done
-refused
+if [ $slow = 0 ]; then refused; fi
 done_testing
