@@ -58,6 +58,24 @@ static size_t count_names(const struct cs_json *profile)
 	return n;
 }
 
+/* What one engine takes for 0 and another for 2^64 less something cannot be weighed. */
+static int check_args(const struct cs_json *args, size_t order, struct cs_err *err)
+{
+	static const char *const numbers[] = { "index", "value", "valueTwo" };
+	const struct cs_json *arg;
+	uint64_t ignored;
+
+	cs_json_each(arg, args)
+		for (size_t i = 0; i < CS_ARRAY_LEN(numbers); i++) {
+			const struct cs_json *number = cs_json_member(arg, numbers[i]);
+
+			if (cs_json_kind(number) != CS_JSON_NULL && cs_json_get_u64(number, &ignored) < 0)
+				return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: args: %s must be a whole number of 64 bits",
+					       order, numbers[i]);
+		}
+	return 0;
+}
+
 static int read_rule(const struct cs_json *rule, size_t order, struct reading *ret, struct cs_err *err)
 {
 	const char *action = cs_json_string(cs_json_member(rule, "action"));
@@ -72,6 +90,8 @@ static int read_rule(const struct cs_json *rule, size_t order, struct reading *r
 		return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: names must be an array", order);
 	if (cs_json_kind(args) != CS_JSON_NULL && cs_json_kind(args) != CS_JSON_ARRAY)
 		return cs_fail(err, CS_INVALID, 0, "syscalls.%zu: args must be an array", order);
+	if (check_args(args, order, err) < 0)
+		return -1;
 	cs_json_each (name, names) {
 		const char *text = cs_json_string(name);
 

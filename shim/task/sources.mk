@@ -49,6 +49,8 @@ libcs_task_a_SOURCES = \
 	shim/task/tighten_annotations.c \
 	shim/task/tighten_edit.c \
 	shim/task/tighten_limits.c \
+	shim/task/tighten_mounts.c \
+	shim/task/tighten_realtime.c \
 	shim/task/tighten_rights.c \
 	shim/task/tighten_rlimits.c \
 	shim/task/tighten_seccomp.c \

@@ -66,7 +66,8 @@ int cs_tighten_config(const struct cs_tighten_plan *plan, struct cs_json *config
 		return 0;
 	if (want_object(config, "config.json", err) < 0 || cs__tighten_check_keys(&t) < 0 ||
 	    cs__tighten_notes_of_others(&t) < 0 || cs__tighten_limits(&t) < 0 ||
-	    cs__tighten_rights(&t) < 0 || cs__tighten_rlimits(&t) < 0 || cs__tighten_seccomp(&t) < 0)
+	    cs__tighten_realtime(&t) < 0 || cs__tighten_rights(&t) < 0 ||
+	    cs__tighten_rlimits(&t) < 0 || cs__tighten_seccomp(&t) < 0)
 		return cs_wrap(err, "policy");
 	return 0;
 }
@@ -80,7 +81,7 @@ int cs_tighten_process(const struct cs_tighten_plan *plan, const struct cs_json 
 		return 0;
 	t.config = config;
 	if (want_object(process, "process", err) < 0 || cs__tighten_check_keys(&t) < 0 ||
-	    cs__tighten_rights(&t) < 0 || cs__tighten_rlimits(&t) < 0)
+	    cs__tighten_realtime(&t) < 0 || cs__tighten_rights(&t) < 0 || cs__tighten_rlimits(&t) < 0)
 		return cs_wrap(err, "policy");
 	return 0;
 }
@@ -94,7 +95,7 @@ int cs_tighten_resources(const struct cs_tighten_plan *plan, const struct cs_jso
 		return 0;
 	t.config = config;
 	if (want_object(resources, "resources", err) < 0 || cs__tighten_check_keys(&t) < 0 ||
-	    cs__tighten_limits(&t) < 0)
+	    cs__tighten_limits(&t) < 0 || cs__tighten_realtime(&t) < 0)
 		return cs_wrap(err, "policy");
 	return 0;
 }

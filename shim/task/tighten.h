@@ -23,7 +23,7 @@
  *   devices       none but those that every engine adds by itself
  *   seccomp       no system call that the policy's profile refuses
  *   masked        maskedPaths united with ours
- *   readonly      readonlyPaths united with ours
+ *   readonly      readonlyPaths united with ours; mounts of cgroups are read-only, and none that holds the host's is recursive
  *   rlimits       the resource limits of a job of `caisson run`
  *   core          RLIMIT_CORE 1 (0 still runs a piped core helper as root of the host, core(5))
  *
@@ -35,8 +35,11 @@
  *     struct cs_tighten_plan plan = { .tree = &tree, .engine = engine->kind };
  *     if (!cs_tighten_is_none(&tree.values) && cs_tighten_config(&plan, config, &changes, err) < 0) …
  *
+ * Where CPUs are bounded there is no real-time scheduling either, which that
+ * bound does not hold.
+ *
  * Nothing here starts or writes anything. cs_tighten_config looks at namespace
- * files and at our own resource limits, the rest is pure. After a failure the tree is
+ * files, mounts and our own resource limits, the rest is pure. After a failure the tree is
  * half edited and must not be used.
  */
 #ifndef CS_TASK_TIGHTEN_H

@@ -72,8 +72,9 @@ int cs_tighten_annotations(struct cs_settings_tree *tree, const struct cs_json *
 #define SYSTEMD "org.systemd.property."
 
 /*
- * Properties that runc and crun hand to systemd behind those that they make
- * from linux.resources, so that the last word is the annotation's.
+ * Properties that runc and crun hand to systemd beside those that they make
+ * from linux.resources, so that the last word may be the annotation's. A
+ * name in …Sec is one in …USec to them.
  */
 static const struct {
 	const char *property;
@@ -84,10 +85,21 @@ static const struct {
 	{ "MemorySwapMax", CS_RES_MEMORY },
 	{ "TasksMax", CS_RES_PIDS },
 	{ "CPUQuotaPerSecUSec", CS_RES_CPU },
+	{ "CPUQuotaPerSecSec", CS_RES_CPU },
 	{ "CPUQuotaPeriodUSec", CS_RES_CPU },
+	{ "CPUQuotaPeriodSec", CS_RES_CPU },
 	{ "AllowedCPUs", CS_RES_CPUSET_CPUS },
 	{ "DeviceAllow", CS_RESOURCES },
 	{ "DevicePolicy", CS_RESOURCES },
+};
+
+/* Those that no bound of ours knows anything of (systemd.unit(5), systemd.kill(5), systemd.scope(5)). */
+static const char *const harmless[] = {
+	"Description", "Documentation", "CollectMode",
+	"After", "Before", "Requires", "Wants", "BindsTo", "PartOf", "Conflicts",
+	"TimeoutStopSec", "TimeoutStopUSec",
+	"KillMode", "KillSignal", "FinalKillSignal", "SendSIGKILL", "SendSIGHUP",
+	"CPUWeight", "CPUShares", "IOWeight", "BlockIOWeight",
 };
 
 static bool is_bounded(const struct cs__tighten *t, enum cs_resource resource)
@@ -107,16 +119,31 @@ static bool is_bounded(const struct cs__tighten *t, enum cs_resource resource)
 	}
 }
 
+static bool is_any_bounded(const struct cs__tighten *t)
+{
+	for (size_t i = 0; i < CS_ARRAY_LEN(properties); i++)
+		if (is_bounded(t, properties[i].of))
+			return true;
+	return false;
+}
+
+/* systemd has more setters for a limit than one (MemoryMaxScale, StartupMemoryMax), and gets new ones: what is not known is refused. */
+static bool may_loosen(const struct cs__tighten *t, const char *property)
+{
+	for (size_t i = 0; i < CS_ARRAY_LEN(properties); i++)
+		if (strcmp(property, properties[i].property) == 0)
+			return is_bounded(t, properties[i].of);
+	for (size_t i = 0; i < CS_ARRAY_LEN(harmless); i++)
+		if (strcmp(property, harmless[i]) == 0)
+			return false;
+	return is_any_bounded(t);
+}
+
 static int check_property(const struct cs__tighten *t, const char *name)
 {
-	if (strncmp(name, SYSTEMD, strlen(SYSTEMD)) != 0)
+	if (strncmp(name, SYSTEMD, strlen(SYSTEMD)) != 0 || !may_loosen(t, name + strlen(SYSTEMD)))
 		return 0;
-	for (size_t i = 0; i < CS_ARRAY_LEN(properties); i++)
-		if (strcmp(name + strlen(SYSTEMD), properties[i].property) == 0 && is_bounded(t, properties[i].of))
-			return cs_fail(t->err, CS_DENIED, 0,
-				       "annotation '%s': systemd would take its value over the one that the policy bounds",
-				       name);
-	return 0;
+	return cs_fail(t->err, CS_DENIED, 0, "annotation '%s': systemd could take its value over what the policy bounds", name);
 }
 
 int cs__tighten_notes_of_others(const struct cs__tighten *t)

@@ -186,6 +186,9 @@ static int check_path(const struct cs__tighten *t, const struct cs_json *json, c
 static const char *const our_paths[] = {
 	"annotations",
 	"root.readonly",
+	"mounts.*.type",
+	"mounts.*.source",
+	"mounts.*.options",
 	"process.capabilities.bounding",
 	"process.capabilities.effective",
 	"process.capabilities.inheritable",
@@ -194,9 +197,11 @@ static const char *const our_paths[] = {
 	"process.noNewPrivileges",
 	"process.apparmorProfile",
 	"process.selinuxLabel",
+	"process.scheduler.policy",
 	"process.rlimits.*.type",
 	"process.rlimits.*.soft",
 	"process.rlimits.*.hard",
+	"linux.cgroupsPath",
 	"linux.namespaces.*.type",
 	"linux.namespaces.*.path",
 	"linux.maskedPaths",
@@ -206,7 +211,10 @@ static const char *const our_paths[] = {
 	"linux.seccomp.architectures",
 	"linux.seccomp.syscalls.*.names",
 	"linux.seccomp.syscalls.*.action",
-	"linux.seccomp.syscalls.*.args",
+	"linux.seccomp.syscalls.*.args.*.index",
+	"linux.seccomp.syscalls.*.args.*.value",
+	"linux.seccomp.syscalls.*.args.*.valueTwo",
+	"linux.seccomp.syscalls.*.args.*.op",
 	"linux.resources.unified",
 	"linux.resources.devices.*.allow",
 	"linux.resources.memory.limit",
@@ -215,6 +223,8 @@ static const char *const our_paths[] = {
 	"linux.resources.cpu.quota",
 	"linux.resources.cpu.period",
 	"linux.resources.cpu.cpus",
+	"linux.resources.cpu.realtimeRuntime",
+	"linux.resources.cpu.realtimePeriod",
 };
 
 int cs__tighten_check_keys(const struct cs__tighten *t)

@@ -60,6 +60,8 @@ int cs__tighten_check_keys(const struct cs__tighten *t);
 /* The rules. Each looks at t->what for itself. */
 int cs__tighten_limits(const struct cs__tighten *t);     /* memory, swap, pids, CPU, cpuset, devices */
 int cs__tighten_rights(const struct cs__tighten *t);     /* all words of confine but the next two */
+int cs__tighten_mounts(const struct cs__tighten *t);     /* of the word readonly: what shows cgroups cannot be written */
+int cs__tighten_realtime(const struct cs__tighten *t);   /* where CPUs are bounded */
 int cs__tighten_rlimits(const struct cs__tighten *t);
 int cs__tighten_seccomp(const struct cs__tighten *t);
 int cs__tighten_notes_of_others(const struct cs__tighten *t); /* annotations that engines obey past the policy */

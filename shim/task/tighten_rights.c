@@ -133,19 +133,17 @@ static const char *file_of(enum cs_namespace ns)
 	}
 }
 
-/* Does the path lead to the namespace that the host's first process has, or we? */
-static bool is_hosts(const char *path, enum cs_namespace ns)
+/* Is what is there the namespace that the host's first process has, or we? */
+static bool is_hosts(const struct stat *there, enum cs_namespace ns)
 {
 	static const char *const whose[] = { "1", "self" };
-	struct stat theirs, hosts;
+	struct stat hosts;
 
-	if (stat(path, &theirs) < 0)
-		return false; /* nothing for an engine to join either */
 	for (size_t i = 0; i < CS_ARRAY_LEN(whose); i++) {
 		char name[64];
 
 		snprintf(name, sizeof(name), "/proc/%s/ns/%s", whose[i], file_of(ns));
-		if (stat(name, &hosts) == 0 && hosts.st_dev == theirs.st_dev && hosts.st_ino == theirs.st_ino)
+		if (stat(name, &hosts) == 0 && hosts.st_dev == there->st_dev && hosts.st_ino == there->st_ino)
 			return true;
 	}
 	return false;
@@ -157,6 +155,7 @@ static int leave_hosts(const struct cs__tighten *t, struct cs_json *row)
 	const char *type = cs_json_string(cs_json_member(row, "type"));
 	const struct cs_json *path = cs_json_member(row, "path");
 	enum cs_namespace ns = type ? cs_namespace_by_word(type) : CS_NAMESPACES;
+	struct stat there;
 
 	if (!type)
 		return cs_fail(t->err, CS_INVALID, 0, "linux.namespaces: each must have a type");
@@ -164,7 +163,11 @@ static int leave_hosts(const struct cs__tighten *t, struct cs_json *row)
 		return 0;
 	if (!cs_json_string(path))
 		return cs_fail(t->err, CS_INVALID, 0, "linux.namespaces: path must be a string");
-	if (!is_hosts(cs_json_string(path), ns))
+	/* engines look a relative one up from another directory than we, and what cannot be looked at may be anything then */
+	if (cs_json_string(path)[0] != '/' || stat(cs_json_string(path), &there) < 0)
+		return cs_fail(t->err, CS_INVALID, 0, "linux.namespaces: %s: '%.80s' is no absolute path to a namespace", type,
+			       cs_json_string(path));
+	if (!is_hosts(&there, ns))
 		return 0;
 	cs__tighten_note(t, "linux.namespaces: %s: a new one, not the host's", type);
 	return cs_json_remove(row, "path", t->err);
@@ -225,7 +228,7 @@ static int confine_masked(const struct cs__tighten *t)
 
 static int confine_readonly(const struct cs__tighten *t)
 {
-	return unite(t, "linux.readonlyPaths", cs_readonly_paths);
+	return unite(t, "linux.readonlyPaths", cs_readonly_paths) < 0 ? -1 : cs__tighten_mounts(t);
 }
 
 static const struct {

@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "oci-spec/resources.h"
 #include "shim/base/file.h"
 #include "shim/base/log.h"
 #include "shim/base/parse.h"
+#include "shim/task/confine.h"
 
 /* What a row reads back; each kernel rounds in its own way, so each has its comparison. */
 struct check {
@@ -294,6 +297,33 @@ static int read_asked(const struct cs_json *config, struct cs_jobspec *ret, stru
 	return read_rlimits(config, &ret->rlimits, err);
 }
 
+/* The words of proc_pid_ns(5) for what `confine` gives a container of its own. */
+static const char *const own_namespaces[] = { "pid", "ipc", "uts", "mnt", "net", "cgroup" };
+
+/*
+ * A path in linux.namespaces may lead elsewhere by the time that the engine
+ * follows it. Nothing has run yet, so what init is in now decides.
+ */
+static int check_namespaces(const struct cs_verify_config_plan *plan, struct cs_err *err)
+{
+	if (!(cs_confine_bits(&plan->settings->confine) & (1u << CS_CONFINE_NAMESPACES)) || plan->engine->kind->own_kernel)
+		return 0;
+	for (size_t i = 0; i < CS_ARRAY_LEN(own_namespaces); i++) {
+		struct stat hosts, its;
+		char name[64];
+
+		snprintf(name, sizeof(name), "/proc/1/ns/%s", own_namespaces[i]);
+		if (stat(name, &hosts) < 0)
+			continue; /* a kernel without it, or one that we may not compare with */
+		snprintf(name, sizeof(name), "/proc/%d/ns/%s", (int)plan->init, own_namespaces[i]);
+		if (stat(name, &its) < 0)
+			return cs_fail(err, CS_LIMIT, errno, "the container's %s namespace cannot be looked at", own_namespaces[i]);
+		if (its.st_dev == hosts.st_dev && its.st_ino == hosts.st_ino)
+			return cs_fail(err, CS_LIMIT, 0, "the container is in the host's %s namespace", own_namespaces[i]);
+	}
+	return 0;
+}
+
 static int open_group(const struct cs_verify_config_plan *plan, struct cs_cgroup **ret, struct cs_err *err)
 {
 	struct cs_cgroup_host host;
@@ -315,7 +345,9 @@ int cs_verify_config(const struct cs_verify_config_plan *plan, struct cs_err *er
 		return -1;
 	inner.cgroup = cgroup;
 	cs_result_init(&result);
-	r = plan->below ? 0 : check_membership(&inner, err);
+	r = check_namespaces(plan, err);
+	if (r == 0 && !plan->below)
+		r = check_membership(&inner, err);
 	if (r == 0)
 		r = cs_verify_limits(&inner, &result, err);
 	if (r == 0)

@@ -1,5 +1,7 @@
 /* What a policy does to one value after another. Everything at once: test_tighten_random.c. */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "oci-spec/json_edit.h"
 #include "shim/base/clock.h"
@@ -289,7 +291,7 @@ START_TEST(strict_takes_rights)
 	set("cap-add", "chown");
 	config = tightened("{'process':{'noNewPrivileges':false,'capabilities':{'bounding':['CAP_CHOWN','CAP_SYS_ADMIN','ALL','cap_kill'],"
 			   "'effective':null}},'root':{'path':'r','readonly':false},"
-			   "'linux':{'namespaces':[{'type':'pid','path':'/proc/self/ns/pid'},{'type':'network','path':'/no/such'}],"
+			   "'linux':{'namespaces':[{'type':'pid','path':'/proc/self/ns/pid'},{'type':'network','path':'/dev/null'}],"
 			   "'devices':[{'path':'/dev/kvm'},{'path':'/dev/null'},{'path':'/dev/tty'}],"
 			   "'resources':{'devices':[{'allow':true,'access':'rwm'}]}}}");
 	ck_at(config, "linux.devices", "[{'path':'/dev/kvm'}]");
@@ -297,7 +299,7 @@ START_TEST(strict_takes_rights)
 	ck_at(config, "process.noNewPrivileges", "true");
 	ck_at(config, "root", "{'path':'r','readonly':true}");
 	ck_at(config, "linux.namespaces",
-	      "[{'type':'pid'},{'type':'network','path':'/no/such'},{'type':'ipc'},{'type':'uts'},{'type':'mount'},{'type':'cgroup'}]");
+	      "[{'type':'pid'},{'type':'network','path':'/dev/null'},{'type':'ipc'},{'type':'uts'},{'type':'mount'},{'type':'cgroup'}]");
 	ck_at(config, "linux.resources.devices", "[{'allow':true,'access':'rwm'},{'allow':false,'access':'rwm'}]");
 	ck_assert_uint_gt(cs_json_count(cs_json_get(config, "linux.readonlyPaths")), 3);
 	ck_assert_uint_gt(cs_json_count(cs_json_get(config, "linux.seccomp.syscalls")), 1);
@@ -476,10 +478,93 @@ START_TEST(annotations_that_engines_obey_past_the_policy)
 	ck_refused("{'annotations':{'org.systemd.property.TasksMax':'uint64 9'}}", "TasksMax");
 	config = tightened("{'annotations':{'org.systemd.property.MemoryMax':'uint64 9','run.oci.seccomp_bpf_data':'AA=='}}");
 	ck_assert_uint_eq(cs_json_count(cs_json_get(config, "annotations")), 2);
+	ck_refused("{'annotations':{'org.systemd.property.TasksMaxScale':'uint32 9'}}", "TasksMaxScale");
+	ck_refused("{'annotations':{'org.systemd.property.OfTomorrow':'true'}}", "OfTomorrow");
 	begin("strict");
+	ck_refused("{'annotations':{'org.systemd.property.CPUQuotaPerSecSec':'9'}}", "CPUQuotaPerSecSec");
+	cs_json_free_ptr(&config);
+	config = tightened("{'annotations':{'org.systemd.property.CollectMode':'x'}}");
+	ck_at(config, "annotations", "{'org.systemd.property.CollectMode':'x'}");
 	cs_json_free_ptr(&config);
 	config = tightened("{'annotations':{'a':'b','run.oci.seccomp_bpf_data':'AA=='}}");
 	ck_at(config, "annotations", "{'a':'b'}");
+}
+END_TEST
+
+/* A filter that looks like ours to one reader, and lets all pass for another. */
+START_TEST(seccomp_arguments_have_one_meaning)
+{
+#define CLONE(args) "{'linux':{'seccomp':{'defaultAction':'SCMP_ACT_ERRNO','syscalls':[{'names':['clone'],'action':'SCMP_ACT_ALLOW'," \
+		    "'args':[{'index':0,'value':2114060288,'op':'SCMP_CMP_MASKED_EQ'," args "}]}]}}}"
+	begin("strict");
+	ck_refused(CLONE("'valueTwo':0,'Value':0"), "Value");
+	ck_refused(CLONE("'valueTwo':-18446744073441116160"), "valueTwo must be a whole number");
+	ck_refused(CLONE("'valueTwo':0.0"), "valueTwo must be a whole number");
+#undef CLONE
+}
+END_TEST
+
+START_TEST(cgroups_cannot_be_written_where_limits_are_confined)
+{
+	cs_autojson struct cs_json *config = NULL;
+
+	begin("strict");
+	config = tightened("{'mounts':[{'destination':'/sys/fs/cgroup','type':'cgroup','options':['rw','nosuid']},"
+			   "{'destination':'/a','type':'cgroup2','options':['ro','rw']},{'destination':'/b','type':'cgroup'},"
+			   "{'destination':'/c','type':'tmpfs','options':['rw']}]}");
+	ck_at(config, "mounts.0.options", "['nosuid','ro']");
+	ck_at(config, "mounts.1.options", "['ro']");
+	ck_at(config, "mounts.2.options", "['ro']");
+	ck_at(config, "mounts.3.options", "['rw']");
+	ck_refused("{'mounts':[{'destination':'/sys/fs/cgroup','type':'cgroup','Options':['rw']}]}", "Options");
+	begin("default");
+	cs_json_free_ptr(&config);
+	config = tightened("{'mounts':[{'destination':'/sys/fs/cgroup','type':'cgroup','options':['rw']}]}");
+	ck_at(config, "mounts.0.options", "['rw']");
+}
+END_TEST
+
+/* Only where there are any: without /sys there is nothing to show. */
+START_TEST(the_hosts_cgroups_are_not_shown_writable)
+{
+	cs_autojson struct cs_json *config = NULL;
+
+	if (access("/sys/fs/cgroup", F_OK) < 0)
+		return;
+	begin("strict");
+	ck_refused("{'mounts':[{'destination':'/host','type':'bind','source':'/','options':['rbind','ro']}]}", "holds the host's cgroups");
+	config = tightened("{'mounts':[{'destination':'/host','type':'bind','source':'/','options':['bind']},"
+			   "{'destination':'/t','type':'bind','source':'/tmp','options':['rbind','rw']}]}");
+	ck_at(config, "mounts.0.options", "['bind']");
+	ck_at(config, "mounts.1.options", "['rbind','rw']");
+}
+END_TEST
+
+START_TEST(realtime_is_not_beside_bounded_cpus)
+{
+	cs_autojson struct cs_json *config = NULL;
+
+	begin("strict");
+	config = tightened("{'process':{'scheduler':{'policy':'SCHED_FIFO','priority':9}},'linux':{'resources':{'cpu':"
+			   "{'realtimeRuntime':900000,'realtimePeriod':1000000}}}}");
+	ck_assert_ptr_null(cs_json_get(config, "process.scheduler"));
+	ck_assert_ptr_null(cs_json_get(config, "linux.resources.cpu.realtimeRuntime"));
+	ck_assert_ptr_null(cs_json_get(config, "linux.resources.cpu.realtimePeriod"));
+	cs_json_free_ptr(&config);
+	config = tightened("{'process':{'scheduler':{'policy':'SCHED_BATCH','nice':5}}}");
+	ck_at(config, "process.scheduler", "{'policy':'SCHED_BATCH','nice':5}");
+	begin("default");
+	cs_json_free_ptr(&config);
+	config = tightened("{'process':{'scheduler':{'policy':'SCHED_RR'}}}");
+	ck_at(config, "process.scheduler", "{'policy':'SCHED_RR'}");
+}
+END_TEST
+
+START_TEST(namespaces_that_cannot_be_looked_at_are_refused)
+{
+	begin("strict");
+	ck_refused("{'linux':{'namespaces':[{'type':'network','path':'rootfs/x'}]}}", "no absolute path");
+	ck_refused("{'linux':{'namespaces':[{'type':'network','path':'/nonexistent/ns'}]}}", "no absolute path");
 }
 END_TEST
 
@@ -533,5 +618,8 @@ CS_UNIT_SUITE(tighten, every_encoding_of_no_limit_gets_one, the_smaller_counts_o
 	      keys_that_only_go_would_take_are_refused, strict_takes_rights, default_takes_no_right_but_says_core_and_masked,
 	      nothing_is_masked_in_the_hosts_own_mounts, a_finite_core_is_the_containers_own_under_default, an_exec_gains_nothing, flags_of_exec_become_a_process,
 	      flags_of_update_become_resources, annotations_only_tighten, a_number_of_an_annotation_is_a_bound,
-	      wrong_annotations_are_errors, annotations_that_engines_obey_past_the_policy, none_touches_nothing,
+	      wrong_annotations_are_errors, annotations_that_engines_obey_past_the_policy,
+	      seccomp_arguments_have_one_meaning, cgroups_cannot_be_written_where_limits_are_confined,
+	      the_hosts_cgroups_are_not_shown_writable, realtime_is_not_beside_bounded_cpus,
+	      namespaces_that_cannot_be_looked_at_are_refused, none_touches_nothing,
 	      limits_of_an_exec, rows_that_stand_twice)

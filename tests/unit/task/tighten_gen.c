@@ -185,7 +185,7 @@ static void add_linux(struct cs_buf *out)
 	cs_buf_adds(out, "\"namespaces\":[");
 	for (size_t i = 0; i < CS_ARRAY_LEN(namespaces); i++)
 		if (tighten_draw(3))
-			cs_buf_addf(out, tighten_draw(6) ? "{\"type\":\"%s\"}," : "{\"type\":\"%s\",\"path\":\"/no/such\",\"z\":0},", namespaces[i]);
+			cs_buf_addf(out, tighten_draw(6) ? "{\"type\":\"%s\"}," : "{\"type\":\"%s\",\"path\":\"/dev/null\",\"z\":0},", namespaces[i]);
 	close_with(out, ']');
 	if (tighten_draw(2))
 		cs_buf_addf(out, "\"maskedPaths\":[\"%s\",\"%s\"],", PICK(paths), PICK(paths));
