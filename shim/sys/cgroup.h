@@ -125,9 +125,10 @@ int cs_cgroup_make_below(const struct cs_cgroup_host *host, const struct cs_cgro
 /*
  * On v2 a group with processes in it can give those below it no controllers
  * (cgroup-v2.rst, "No Internal Process Constraint"): moves its processes into
- * `leaf` below it, frozen meanwhile, and turns on what controllers there are.
- * What limits the group goes on doing so, and its counters count on. Nothing
- * to do on v1, nor when the leaf is there. Blocks, until the deadline at most.
+ * `leaf` below it until none is found any more, and turns on what controllers there
+ * are. What limits the group goes on doing so, and its counters count on. A leaf
+ * that is there is taken, and what is missing done. Nothing to do on v1. Blocks,
+ * until the deadline at most.
  * 0, -ETIMEDOUT, -EOPNOTSUPP for processes of a pid namespace outside ours, -errno.
  */
 int cs_cgroup_split(const struct cs_cgroup *cgroup, const char *leaf, int64_t deadline_ns);

@@ -127,21 +127,21 @@ int cs_cgroup_split(const struct cs_cgroup *cgroup, const char *leaf, int64_t de
 {
 	const struct cs_cgroup_dir *dir = &cgroup->dirs[0];
 	cs_autofd int leaf_fd = -1;
-	int frozen, r;
+	int r;
 
 	if (cgroup->layout != CS_CGROUP_V2)
 		return 0;
-	if (mkdirat(dir->fd, leaf, 0755) < 0)
-		return errno == EEXIST ? 0 : -errno;
+	if (mkdirat(dir->fd, leaf, 0755) < 0 && errno != EEXIST)
+		return -errno;
 	leaf_fd = openat(dir->fd, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (leaf_fd < 0)
 		return -errno;
-	/* frozen ones can be moved and do not fork; one that cannot be frozen is moved all the same */
-	frozen = cs_cgroup_freeze(cgroup, true, deadline_ns);
+	/*
+	 * Not frozen meanwhile: whoever dies in between would leave it so, and a pause of
+	 * somebody else's would end with ours. What one that failed left half done is completed.
+	 */
 	r = move_all(dir->fd, leaf_fd, deadline_ns);
 	if (r == 0)
 		enable_all(dir->fd);
-	if (frozen == 0 || frozen == -ETIMEDOUT)
-		cs_cgroup_freeze(cgroup, false, deadline_ns);
 	return r;
 }

@@ -125,7 +125,8 @@ struct cs__attend {
 
 	struct cs_pidref second;
 	int second_socket;
-	struct cs_source second_source;
+	struct cs_source second_source, second_timer;
+	int64_t second_since_ns;
 };
 
 #define CS__ATTEND_INIT \

@@ -296,6 +296,16 @@ static void answer(struct cs__attend *a, const struct cs_err *err, const struct 
 			   failed ? strlen(err->text) : words ? words->len : 0, fds, failed ? 0 : n);
 }
 
+/* What it made there, and no more: an exec's is the directory of a container whose own attendant lives on. */
+static void leave_dir(struct cs__attend *a)
+{
+	cs_ptysock_free(cs_take_ptr(&a->ptysock));
+	if (!a->ctl)
+		return;
+	cs_ctl_free(cs_take_ptr(&a->ctl));
+	unlinkat(a->dir_fd, CS_CTL_FILE, 0);
+}
+
 /* Setup as asked; leaves when that fails. */
 static void be_set_up(struct cs__attend *a)
 {
@@ -306,6 +316,7 @@ static void be_set_up(struct cs__attend *a)
 	if (!packet || cs__attendant_receive(a->socket, packet, CS_NEVER) < 0)
 		_exit(0);
 	if (setup(a, packet, &console, &err) < 0) {
+		leave_dir(a);
 		answer(a, &err, NULL, NULL, 0);
 		_exit(1);
 	}
@@ -396,6 +407,7 @@ static void arm(struct cs__attend *a, struct cs__attendant_packet *packet)
 	cs_auto(buf) words = CS_BUF_INIT(CS__ATTENDANT_WORDS_MAX);
 
 	if (do_arm(a, packet, &err) < 0 || (a->is_exec && begin_limits(a, &err) < 0)) {
+		leave_dir(a);
 		answer(a, &err, NULL, NULL, 0);
 		cs__attend_dismiss_second(a);
 		_exit(1);
@@ -419,9 +431,7 @@ static CS_NORETURN void be_dismissed(struct cs__attend *a)
 		cs_streams_finish(a->streams, 0, a->bounds.flush_timeout_ns, &held);
 	else
 		cs_streams_engine_words(a->streams, &words);
-	cs_ctl_free(a->ctl);
-	cs_ptysock_free(a->ptysock);
-	unlinkat(a->dir_fd, CS_CTL_FILE, 0);
+	leave_dir(a);
 	answer(a, &none, &words, NULL, 0);
 	_exit(0);
 }
@@ -457,8 +467,7 @@ static CS_NORETURN void be_orphaned(struct cs__attend *a)
 		/* nobody tells when a cgroup appears */
 		cs_clock_nap(&nap_ns, deadline);
 	}
-	cs_ptysock_free(a->ptysock);
-	unlinkat(a->dir_fd, CS_CTL_FILE, 0);
+	leave_dir(a);
 	_exit(0);
 }
 
@@ -489,8 +498,10 @@ static int do_begin(struct cs_ctl_peer *peer CS_UNUSED, const struct cs_json *re
 
 	if (a->process.fd < 0 || a->process_dead)
 		return cs_fail(err, CS_STATE, 0, a->process_dead ? "the container has ended" : "the container is not made yet");
-	if (a->begun)
+	if (a->limits)
 		return 0;
+	if (a->begun)
+		return cs_fail(err, CS_STATE, 0, "its limits could not be set up");
 	cs_streams_engine_words(a->streams, &words);
 	if (begin_streams(a, err) < 0 || begin_limits(a, err) < 0)
 		return -1;
@@ -521,8 +532,7 @@ CS_NORETURN void cs__attendant_main(int socket)
 		cs_ctl_work(a.ctl);
 	}
 	cs__attend_finish(&a);
-	cs_ctl_free(a.ctl);
-	unlinkat(a.dir_fd, CS_CTL_FILE, 0);
+	leave_dir(&a);
 	if (a.terminal)
 		cs_pty_drop_controlling(STDIN_FILENO);
 	cs__attend_dismiss_second(&a);

@@ -22,6 +22,9 @@
 /* How much later than the attendant it keeps the wall limit: for one that is stopped. */
 #define GRACE_NS (2 * CS_NSEC_PER_SEC)
 
+/* One that ends sooner than this, or cannot be made, is not replaced before. */
+#define RESTART_NS (1 * CS_NSEC_PER_SEC)
+
 enum word { BEGUN, DONE };
 
 struct message {
@@ -53,9 +56,16 @@ static void on_wall(struct cs_loop *loop CS_UNUSED, void *arg)
 {
 	struct second *s = arg;
 
-	if (s->a->cgroup)
-		cs_cgroup_kill(s->a->cgroup, cs_clock_deadline_ns(CS_NSEC_PER_SEC));
-	cs_pidref_kill(&s->a->process, SIGKILL);
+	struct cs__attend *a = s->a;
+
+	if (a->cgroup)
+		cs_cgroup_kill(a->cgroup, cs_clock_deadline_ns(CS_NSEC_PER_SEC));
+	cs_pidref_kill(&a->process, SIGKILL);
+	/* of a process that it traces (cs_hold_new) the parent hears when it lets go, which one that is stopped never does */
+	if (a->terminal && a->hold_end) {
+		cs__attend_decide(a, CS_REASON_WALL_LIMIT, 0);
+		cs_pidref_kill(&s->first, SIGKILL);
+	}
 }
 
 static void note_begun(struct second *s, const struct message *message)
@@ -106,8 +116,7 @@ static int settle_in(struct second *s)
 	a->limits = NULL;
 	a->cgroup = NULL;
 	a->dir_fd = a->socket = a->second_socket = -1;
-	a->kill_timer = a->process_source = (struct cs_source){ 0 };
-	cs_loop_free(a->loop);
+	a->kill_timer = a->process_source = a->second_source = a->second_timer = (struct cs_source){ 0 };
 	/* the caller's terminal, it may be */
 	if (dup2(STDOUT_FILENO, STDIN_FILENO) < 0)
 		return -errno;
@@ -153,6 +162,8 @@ static void take_over(struct second *s)
 	cs_loop_remove(a->loop, &s->wall);
 	if (cs__attend_watch_process(a) < 0 || a->bounds.at_death == CS_ATTENDANT_END)
 		cs__attend_decide(a, CS_REASON_CANCELLED, SIGKILL);
+	if (a->decided) /* by the attendant perhaps, before it made us */
+		cs__attend_carry_out(a);
 	else if (a->begun)
 		keep_limits(a);
 	/* so that whoever kills this one too gains nothing */
@@ -193,18 +204,35 @@ static CS_NORETURN void second_main(struct cs__attend *a, struct cs_pidref first
 
 /* --- in the attendant -------------------------------------------------------------- */
 
-static void on_second(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
+static void replace_second(struct cs_loop *loop, void *arg)
 {
 	struct cs__attend *a = arg;
 	struct cs_err err = CS_ERR_INIT;
+
+	cs_loop_remove(loop, &a->second_timer);
+	if (cs__attend_start_second(a, &err) == 0) {
+		if (a->begun)
+			cs__attend_tell_begun(a);
+		return;
+	}
+	cs_log_debug("%s", err.text);
+	if (cs_loop_add_timer(loop, cs_clock_deadline_ns(RESTART_NS), replace_second, a, &a->second_timer) < 0)
+		cs_log_debug("no second process any more");
+}
+
+static void on_second(struct cs_loop *loop, int fd CS_UNUSED, uint32_t events CS_UNUSED, void *arg)
+{
+	struct cs__attend *a = arg;
+	int64_t due;
 	int status;
 
 	cs_loop_remove(loop, &a->second_source);
 	cs_pidref_reap(&a->second, &status);
 	cs_pidref_release(&a->second);
 	cs_close_fd(&a->second_socket);
-	if (cs__attend_start_second(a, &err) == 0 && a->begun)
-		cs__attend_tell_begun(a);
+	if (__builtin_add_overflow(a->second_since_ns, RESTART_NS, &due) || cs_clock_left_ns(due) == 0 ||
+	    cs_loop_add_timer(loop, due, replace_second, a, &a->second_timer) < 0)
+		replace_second(loop, a);
 }
 
 int cs__attend_start_second(struct cs__attend *a, struct cs_err *err)
@@ -225,6 +253,7 @@ int cs__attend_start_second(struct cs__attend *a, struct cs_err *err)
 	if (r > 0)
 		r = cs_loop_add_fd(a->loop, a->second.fd, EPOLLIN, CS_PRIO_EXIT, on_second, a, &a->second_source);
 	a->second_socket = pair[0];
+	a->second_since_ns = cs_clock_now_ns();
 	if (r < 0) {
 		cs__attend_dismiss_second(a);
 		return cs_fail(err, CS_IO, -r, "second process");
@@ -255,6 +284,7 @@ void cs__attend_tell_begun(struct cs__attend *a)
 void cs__attend_dismiss_second(struct cs__attend *a)
 {
 	cs_loop_remove(a->loop, &a->second_source);
+	cs_loop_remove(a->loop, &a->second_timer);
 	tell(a, DONE);
 	cs_close_fd(&a->second_socket);
 	cs_pidref_release(&a->second);

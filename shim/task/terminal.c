@@ -103,7 +103,8 @@ int cs_terminal_receive(struct cs_terminal *terminal, int64_t deadline_ns, const
 {
 	int r, turned = 1;
 
-	while ((r = cs_ptysock_take(terminal->sock, ret_master_fd)) == -EAGAIN && turned > 0) {
+	while ((r = cs_ptysock_take(terminal->sock, ret_master_fd)) == -EAGAIN && turned >= 0 &&
+	       cs_clock_left_ns(deadline_ns) > 0) {
 		if (cancelled && *cancelled)
 			return cs_fail(err, CS_STATE, 0, "console socket: cancelled");
 		turned = cs_loop_turn(terminal->loop, deadline_ns);

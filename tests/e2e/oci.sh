@@ -96,6 +96,11 @@ except OSError as e:
     print("out of reach" if os.statvfs(sys.argv[1]).f_flag & os.ST_RDONLY or "memfd:" in os.readlink(sys.argv[1]) else e)
 EOF
 )" "out of reach" "$e: the engine's binary cannot be written from within"
+    # an exec that fails takes nothing of the container's own along: `start` finds its attendant
+    run oci exec "$id" /no/such/program </dev/null
+    isnt "$rc" 0 "$e: an exec before start fails"
+    run oci start "$id"
+    is "$rc" 0 "$e: … and start does not"
     run oci delete --force "$id"
     is "$rc" 0 "$e: delete"
 }

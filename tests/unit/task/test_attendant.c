@@ -420,6 +420,55 @@ START_TEST(stopped_it_is_not_waited_for)
 }
 END_TEST
 
+/* The other process of the container that is not `not_this`; waits for it. 0 where the kernel does not tell of children. */
+static pid_t second_but(pid_t not_this)
+{
+	char path[64];
+	int64_t deadline = patience(), nap_ns = CS_NAP_NS;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)s.attendant_pid, (int)s.attendant_pid);
+	if (access(path, R_OK) < 0)
+		return 0;
+	do {
+		cs_auto(buf) text = CS_BUF_INIT(256);
+		int pid = 0;
+
+		ck_assert_int_eq(cs_file_read(AT_FDCWD, path, &text), 0);
+		if (text.data && sscanf(text.data, "%d", &pid) == 1 && pid != not_this)
+			return (pid_t)pid;
+		/* nobody tells when a process is made */
+		cs_clock_nap(&nap_ns, deadline);
+	} while (cs_clock_left_ns(deadline) > 0);
+	ck_abort_msg("no second process");
+}
+
+START_TEST(its_second_is_replaced)
+{
+	cs_autojson struct cs_json *json = NULL;
+	pid_t first, next;
+
+	set_stage(false);
+	set_up();
+	run_program("exec sleep 99");
+	arm();
+	begin_program();
+	first = second_but(0);
+	if (first) {
+		ck_assert_int_eq(kill(first, SIGKILL), 0);
+		next = second_but(first);
+		ck_assert_int_eq(kill(next, SIGKILL), 0);
+		second_but(next);
+	}
+	kill_the_attendant();
+	ck_assert_int_eq(reap_program(), SIGKILL);
+	await_attendant();
+	json = record();
+	ck_assert_ptr_nonnull(json);
+	ck_assert_str_eq(text_of(json, "reason"), "cancelled");
+	clear_stage();
+}
+END_TEST
+
 CS_UNIT_SUITE(attendant, streams_pass_and_a_record_is_left,
 	      the_engines_words_are_passed_on_and_not_counted,
 	      dismissed_it_gives_the_words_back_and_leaves,
@@ -429,4 +478,4 @@ CS_UNIT_SUITE(attendant, streams_pass_and_a_record_is_left,
 	      a_reader_that_goes_ends_nothing, a_reader_that_reads_nothing_is_given_up,
 	      flags_of_the_callers_descriptors_stay, null_stdio_that_is_open_for_reading_only,
 	      killed_it_takes_the_container_along, killed_before_start_too,
-	      kept_it_stays_under_its_wall_limit, stopped_it_is_not_waited_for)
+	      kept_it_stays_under_its_wall_limit, stopped_it_is_not_waited_for, its_second_is_replaced)
