@@ -60,6 +60,7 @@ struct cs_engine_kind {
 	const char *const *lacks_args;     /* flags of runc (without dashes) that it refuses and that change nothing there */
 	bool lacks_events;                 /* no `events` */
 	const char *state_file;            /* ROOT/ID/ has it for every container; set where the engine's words for "no such container" are none that callers look for */
+	const char *state_mark;            /* it keeps containers in files ROOT/ID<mark>….state; NULL: in directories ROOT/ID */
 	const char *default_root;          /* --root when nobody gives it */
 	const char *xdg_root;              /* the same below $XDG_RUNTIME_DIR, where root too is asked for that; NULL */
 	const char *help_arg;              /* prints the global flags */

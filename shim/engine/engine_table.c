@@ -130,6 +130,7 @@ static const struct cs_engine_kind kinds[] = {
 				     "root", "log", "log-fd", "log-format", "pod-init-config"),
 		/* the first is about the root of a process that has none of the host's, the second about a keyring that only the sandbox sees */
 		.lacks_args = ARGS("no-pivot", "no-new-keyring"),
+		.state_mark = "_sandbox:",
 		.default_root = "/var/run/runsc",
 		.xdg_root = "runsc",
 		.help_arg = "flags",

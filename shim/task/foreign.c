@@ -12,6 +12,7 @@
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
 #include "shim/base/hash.h"
+#include "shim/base/parse.h"
 #include "shim/engine/engine_call.h"
 #include "shim/sys/path.h"
 #include "shim/task/record_int.h"
@@ -305,6 +306,44 @@ static int clear_earlier(const char *state_dir, const struct cs_foreign_facts *f
 	return r;
 }
 
+/* A file of the engine's for that id, where it keeps them side by side: ROOT/ID<mark>….state. */
+static bool has_marked(const char *root, const char *id, const char *mark)
+{
+	static const char suffix[] = ".state";
+	DIR *dir = opendir(root);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name), id_len = strlen(id);
+
+		found = strncmp(entry->d_name, id, id_len) == 0 &&
+			strncmp(entry->d_name + id_len, mark, strlen(mark)) == 0 && len >= strlen(suffix) &&
+			strcmp(entry->d_name + len - strlen(suffix), suffix) == 0;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/*
+ * One that was made without us: the engine is going to refuse, and what is
+ * undone then would be the other one. By its directory alone, also without a state yet: engines look no further.
+ */
+static int refuse_taken(const struct cs_foreign_facts *facts, struct cs_err *err)
+{
+	const struct cs_engine_kind *kind = cs_engine_kind_by_name(facts->kind);
+	cs_autofree char *path = NULL;
+	bool taken;
+
+	if (!kind || !cs_id_valid(facts->id)) /* no engine makes such a one */
+		return 0;
+	if (asprintf(&path, "%s/%s", facts->root, facts->id) < 0)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "container '%s'", facts->id);
+	taken = kind->state_mark ? has_marked(facts->root, facts->id, kind->state_mark) : faccessat(AT_FDCWD, path, F_OK, 0) == 0;
+	return taken ? cs_fail(err, CS_EXISTS, 0, "container with given ID already exists") : 0;
+}
+
 static int push(struct cs_foreign *foreign, enum cs_undo_kind kind, const char *argument, struct cs_err *err)
 {
 	if (cs_undo_push(&foreign->record, kind, argument, &foreign->steps[foreign->n_steps], err) < 0)
@@ -376,7 +415,7 @@ int cs_foreign_begin(const char *state_dir, struct cs_foreign_facts *facts_consu
 	/* the cgroup is played back last: nothing is left of the engine then that could make it again */
 	if (place(&foreign, state_dir, name, err) < 0 || make_record(state_dir, name, &foreign, err) < 0)
 		goto failed;
-	if (clear_earlier(state_dir, &foreign.facts, err) < 0 || push_cgroup(&foreign, err) < 0 ||
+	if (clear_earlier(state_dir, &foreign.facts, err) < 0 || refuse_taken(&foreign.facts, err) < 0 || push_cgroup(&foreign, err) < 0 ||
 	    push(&foreign, CS_UNDO_CONTAINER, foreign.path, err) < 0 || make_dir(state_dir, &foreign, err) < 0) {
 		cs_foreign_abort(&foreign, cs_clock_deadline_ns(CS_NSEC_PER_SEC), &leftovers);
 		cs_strv_release(&leftovers);

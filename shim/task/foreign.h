@@ -61,8 +61,8 @@ int cs_foreign_find(const char *state_dir, const char *root, const char *id, str
 /*
  * Before the engine's create: record, steps, directory, facts. *facts is taken
  * over in any case. One that is there already and of which the engine knows
- * nothing any more is cleared away; one that it knows is CS_EXISTS, in runc's words. The
- * cgroup is a step only if there is none of that name yet.
+ * nothing any more is cleared away; one that it knows is CS_EXISTS, in runc's words,
+ * also when it was made without us: that one is never touched. The cgroup is a step only if there is none of that name yet.
  */
 int cs_foreign_begin(const char *state_dir, struct cs_foreign_facts *facts_consume, struct cs_foreign *ret,
 		     struct cs_err *err);
