@@ -73,6 +73,25 @@ void cs_oci_owner(const struct cs_json *config, const struct cs_json *process, u
 	*ret_gid = (gid_t)(own ? mapped(cs_json_get(config, "linux.gidMappings"), gid) : gid);
 }
 
+int64_t cs_oci_timeout_ns(const struct cs_oci_face *face)
+{
+	static const struct {
+		bool bounded;
+		enum cs_verb verb; /* whose time it is */
+	} rows[CS_OCI_VERBS] = {
+		[CS_OCI_CREATE] = { true, CS_VERB_CREATE },     [CS_OCI_START] = { true, CS_VERB_START },
+		[CS_OCI_STATE] = { true, CS_VERB_STATE },       [CS_OCI_KILL] = { true, CS_VERB_KILL },
+		[CS_OCI_DELETE] = { true, CS_VERB_DELETE },     [CS_OCI_PAUSE] = { true, CS_VERB_PAUSE },
+		[CS_OCI_RESUME] = { true, CS_VERB_RESUME },     [CS_OCI_PS] = { true, CS_VERB_PS },
+		[CS_OCI_UPDATE] = { true, CS_VERB_UPDATE },     [CS_OCI_LIST] = { true, CS_VERB_STATE },
+		[CS_OCI_FEATURES] = { true, CS_VERB_FEATURES },
+	};
+
+	if (!rows[face->call.verb].bounded)
+		return CS_NEVER;
+	return cs_engine_timeout_ns(rows[face->call.verb].verb, face->tree.values.engine_timeout_ns);
+}
+
 struct cs_attendant_plan cs_oci_attendant_plan(const struct cs_oci_face *face, const struct cs_json *config,
 					       const struct cs_json *process)
 {

@@ -23,7 +23,7 @@ static void expire_records(const struct cs_oci_face *face, const char *state_dir
 int cs_oci_verb_delete(struct cs_oci_face *face, int *ret_code, struct cs_err *err)
 {
 	cs_auto(strv) leftovers = CS_STRV_INIT;
-	const struct cs_oci_run run = { 0 };
+	const struct cs_oci_run run = { .own_group = true, .timeout_ns = cs_oci_timeout_ns(face) };
 	const char *state_dir = face->tree.values.state_dir;
 	off_t from = cs_oci_log_end(&face->call);
 

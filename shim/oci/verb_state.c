@@ -3,32 +3,64 @@
  * of ours. Text is replaced in the text, so that layout, keys and digits stay the engine's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "shim/base/buf.h"
 #include "shim/base/fd.h"
-#include "shim/base/file.h"
 #include "shim/oci/verbs.h"
 
 #define OUTPUT_MAX (4 << 20)
 
-/* Runs the engine with stdout in `ret`, which holds what fits. */
+/* A file in memory that cannot grow past what we take: who writes more is told so (EPERM), and not we out of memory. */
+static int open_sink(int *ret_fd)
+{
+	cs_autofd int fd = memfd_create("caisson", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, OUTPUT_MAX) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)
+		return -errno;
+	*ret_fd = cs_take_fd(&fd);
+	return 0;
+}
+
+/* What was written: up to where the engine, which had the same open file, left off. */
+static int read_sink(int fd, struct cs_buf *ret)
+{
+	off_t len = lseek(fd, 0, SEEK_CUR), at = 0;
+	char chunk[16 * 1024];
+
+	if (len < 0)
+		return -errno;
+	if (len >= OUTPUT_MAX)
+		return -EFBIG;
+	while (at < len) {
+		ssize_t n = pread(fd, chunk, CS_MIN(sizeof(chunk), (size_t)(len - at)), at);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		if (cs_buf_add(ret, chunk, (size_t)n) < 0)
+			return -ENOMEM;
+		at += n;
+	}
+	return 0;
+}
+
+/* Runs the engine with stdout in `ret`, all of it. */
 static int capture(const struct cs_oci_face *face, struct cs_buf *ret, int *ret_code, struct cs_err *err)
 {
-	cs_autofd int fd = memfd_create("caisson", MFD_CLOEXEC);
-	const int stdio[] = { STDIN_FILENO, fd, STDERR_FILENO };
-	const struct cs_oci_run run = { .stdio = stdio };
-	int r;
+	cs_autofd int fd = -1;
+	int stdio[] = { STDIN_FILENO, -1, STDERR_FILENO };
+	const struct cs_oci_run run = { .stdio = stdio, .own_group = true, .timeout_ns = cs_oci_timeout_ns(face) };
+	int r = open_sink(&fd);
 
-	if (fd < 0)
-		return cs_fail(err, CS_IO, errno, "memory file");
+	if (r < 0)
+		return cs_fail(err, CS_IO, -r, "memory file");
+	stdio[1] = fd;
 	if (cs_oci_face_run(face, &run, ret_code, err) < 0)
 		return -1;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return cs_fail(err, CS_IO, errno, "memory file");
-	r = cs_file_read_fd(fd, ret);
+	r = read_sink(fd, ret);
 	return r < 0 ? cs_fail(err, CS_LIMIT, -r, "what %s says", face->engine.kind->name) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "oci-spec/json_edit.h"
+#include "shim/base/clock.h"
 #include "shim/base/fd.h"
 #include "shim/base/file.h"
 #include "shim/oci/say.h"
@@ -29,19 +30,37 @@ static int read_resources(const char *file, struct cs_json **ret, struct cs_err 
 	return cs_json_parse(text.data ? text.data : "", text.len, "--resources", ret, err);
 }
 
-/* Flags into the object, and out of the call: engines look at one or the other. */
+/* Flags into the object, and out of the call: engines look at one or the other. Of one that is repeated the last counts. */
 static int take_flags(struct cs_oci_call *call, struct cs_json *resources, struct cs_err *err)
 {
-	for (size_t i = 0; i < call->n_flags;) {
+	cs_auto(strv) taken = CS_STRV_INIT;
+
+	for (size_t i = 0; i < call->n_flags; i++) {
 		const struct cs_oci_given *given = &call->flags[i];
 		int r = given->row && given->value ? cs_tighten_update_flag(resources, given->row->name, given->value, err) : 0;
 
 		if (r < 0)
 			return -1;
-		if (r > 0)
-			cs_oci_set_flag(call, given->row->name, NULL); /* the next one is at i now */
-		else
-			i++;
+		if (r > 0 && cs_strv_add(&taken, given->row->name) < 0)
+			return cs_fail(err, CS_LIMIT, ENOMEM, "arguments");
+	}
+	for (size_t i = 0; i < taken.n; i++)
+		cs_oci_set_flag(call, taken.v[i], NULL);
+	return 0;
+}
+
+/* One at a time, until our end; who holds it for longer than an update may take has a process that hangs. */
+static int lock(const struct cs_oci_face *face, struct cs_err *err)
+{
+	int64_t deadline_ns = cs_clock_deadline_ns(cs_oci_timeout_ns(face)), nap_ns = CS_NAP_NS;
+
+	/* the kernel tells nobody when a lock gets free, but who sleeps for it without end */
+	while (flock(face->foreign.dir_fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return cs_fail(err, CS_IO, errno, "'%s'", face->foreign.path);
+		if (cs_clock_left_ns(deadline_ns) <= 0)
+			return cs_fail(err, CS_TIMEOUT, 0, "another update of '%s' does not end", face->foreign.facts.id);
+		cs_clock_nap(&nap_ns, deadline_ns);
 	}
 	return 0;
 }
@@ -49,7 +68,7 @@ static int take_flags(struct cs_oci_call *call, struct cs_json *resources, struc
 static int update(struct cs_oci_face *face, struct cs_json *config, struct cs_json *resources, int *ret_code, struct cs_err *err)
 {
 	struct cs_tighten_plan plan = { .tree = &face->tree, .engine = face->engine.kind };
-	const struct cs_oci_run run = { 0 };
+	const struct cs_oci_run run = { .own_group = true, .timeout_ns = cs_oci_timeout_ns(face) };
 	char path[CS_OCI_MEMORY_PATH];
 	cs_autofd int fd = -1;
 
@@ -73,10 +92,7 @@ int cs_oci_verb_update(struct cs_oci_face *face, int *ret_code, struct cs_err *e
 
 	if (face->passive || !face->kept)
 		return cs_oci_verb_pass(face, ret_code, err);
-	/* one at a time: until our end */
-	if (flock(face->foreign.dir_fd, LOCK_EX) < 0)
-		return cs_fail(err, CS_IO, errno, "'%s'", face->foreign.path);
-	if (read_resources(cs_oci_flag(&face->call, "resources"), &resources, err) < 0 ||
+	if (lock(face, err) < 0 || read_resources(cs_oci_flag(&face->call, "resources"), &resources, err) < 0 ||
 	    cs_foreign_read_config(&face->foreign, &config, err) < 0 ||
 	    update(face, config, resources, ret_code, err) < 0)
 		return -1;

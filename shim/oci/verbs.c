@@ -10,7 +10,7 @@
 
 int cs_oci_verb_pass(struct cs_oci_face *face, int *ret_code, struct cs_err *err)
 {
-	const struct cs_oci_run run = { 0 };
+	const struct cs_oci_run run = { .timeout_ns = cs_oci_timeout_ns(face) };
 	off_t from;
 
 	/* an engine that chokes on its arguments may say so on stderr only */
@@ -24,18 +24,19 @@ int cs_oci_verb_pass(struct cs_oci_face *face, int *ret_code, struct cs_err *err
 	return 0;
 }
 
-static int refuse_run(struct cs_oci_face *face, int *ret_code, struct cs_err *err)
+/* Its process would run before anything bounds it. */
+static int refuse_unbounded(struct cs_oci_face *face, int *ret_code, struct cs_err *err)
 {
 	if (face->passive)
 		return cs_oci_verb_create(face, ret_code, err);
-	return cs_fail(err, CS_UNSUPPORTED, 0, "run: under a policy a container is made by create and start");
+	return cs_fail(err, CS_UNSUPPORTED, 0, "%s: under a policy a container is made by create and start", face->call.verb_word);
 }
 
 /* Verbs that are not here are handed over. */
 static cs_oci_verb_fn *const verbs[CS_OCI_VERBS] = {
 	[CS_OCI_CREATE] = cs_oci_verb_create,
-	[CS_OCI_RESTORE] = cs_oci_verb_create,
-	[CS_OCI_RUN] = refuse_run,
+	[CS_OCI_RESTORE] = refuse_unbounded,
+	[CS_OCI_RUN] = refuse_unbounded,
 	[CS_OCI_START] = cs_oci_verb_start,
 	[CS_OCI_DELETE] = cs_oci_verb_delete,
 	[CS_OCI_EXEC] = cs_oci_verb_exec,

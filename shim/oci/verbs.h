@@ -17,6 +17,12 @@ cs_oci_verb_fn cs_oci_verb_state, cs_oci_verb_list, cs_oci_verb_events;
 /* What the engine's `state` of the call's container prints, and its code. The call is changed to that. */
 int cs_oci_ask_state(struct cs_oci_face *face, struct cs_buf *ret, int *ret_code, struct cs_err *err);
 
+/*
+ * What the engine may take for the call's verb. CS_NEVER where that is as long as somebody's program
+ * runs (run, exec, restore, events) or a matter of the container's size (checkpoint), and for verbs of one engine only.
+ */
+int64_t cs_oci_timeout_ns(const struct cs_oci_face *face);
+
 /* --- for create and exec ------------------------------------------------------- */
 
 /*
