@@ -1,5 +1,5 @@
 /*
- * create and restore: the caller's config.json with the policy laid over it in
+ * create: the caller's config.json with the policy laid over it in
  * a bundle of our own, an attendant beside the container, the engine's verb as
  * a child; and everything undone when that fails.
  */
@@ -18,6 +18,7 @@
 #include "shim/oci/child.h"
 #include "shim/oci/say.h"
 #include "shim/oci/verbs.h"
+#include "shim/sys/cgroup.h"
 #include "shim/sys/reaper.h"
 #include "shim/task/attendant.h"
 #include "shim/task/verify.h"
@@ -141,7 +142,8 @@ static int set_up_attendant(struct making *making, struct cs_err *err)
 	struct cs_oci_face *face = making->face;
 	struct cs_attendant_plan plan = cs_oci_attendant_plan(face, making->config, cs_json_member(making->config, "process"));
 
-	plan.cgroup_path = making->foreign->facts.cgroup;
+	/* what was there before is not its own to end until the container alone is in it */
+	plan.cgroup_path = making->foreign->cgroup_was_there ? NULL : making->foreign->facts.cgroup;
 	if (plan.terminal && !plan.console_socket)
 		return cs_fail(err, CS_INVALID, 0, "cannot allocate tty if runc will detach without setting console socket");
 	if (!plan.terminal && plan.console_socket)
@@ -158,7 +160,7 @@ static int redirect(struct making *making, struct cs_err *err)
 
 	snprintf(pid_file, sizeof(pid_file), "%s/pid", making->foreign->path);
 	if (cs_oci_set_flag(call, "bundle", making->foreign->bundle) < 0 ||
-	    (call->verb == CS_OCI_CREATE && cs_oci_set_flag(call, "config", NULL) < 0) ||
+	    cs_oci_set_flag(call, "config", NULL) < 0 ||
 	    (making->stdio.console[0] && cs_oci_set_flag(call, "console-socket", making->stdio.console) < 0) ||
 	    (!cs_oci_flag(call, "pid-file") && cs_oci_set_flag(call, "pid-file", pid_file) < 0))
 		return cs_fail(err, CS_LIMIT, ENOMEM, "arguments");
@@ -190,6 +192,44 @@ static int verify(const struct making *making, const struct cs_pidref *init, str
 	return cs_verify_config(&plan, err);
 }
 
+/* Is init alone in it? Engines with a kernel of their own have helpers beside it. */
+static bool is_own(const struct making *making, const struct cs_cgroup *cgroup, const struct cs_pidref *init)
+{
+	pid_t pids[2];
+	size_t n = 0;
+
+	/* one that we are in too is the caller's */
+	if (cs_cgroup_holds(cgroup, getpid()) != 0)
+		return false;
+	return making->face->engine.kind->own_kernel ||
+	       (cs_cgroup_pids(cgroup, pids, CS_ARRAY_LEN(pids), &n) == 0 && n == 1 && pids[0] == init->pid);
+}
+
+/*
+ * Where config.json names no group that means the same to every engine, it is
+ * the one that init is in by now. Without one CPU time cannot be counted, and what ends the container ends init alone.
+ */
+static int find_group(struct making *making, const struct cs_pidref *init, struct cs_err *err)
+{
+	struct cs_cgroup_host host;
+	struct cs_cgroup *cgroup = NULL;
+	struct cs_err none = CS_ERR_INIT;
+	int r = 0;
+
+	if (making->foreign->facts.cgroup)
+		return 0;
+	if (cs_cgroup_host_read(&host, err) < 0)
+		return -1;
+	if (cs_cgroup_open_of_pid(&host, init->pid, &cgroup, &none) < 0 && none.kind != CS_NOT_FOUND)
+		return cs_fail(err, none.kind, none.errnum, "%s", none.text);
+	if (cgroup && is_own(making, cgroup, init))
+		r = cs_foreign_set_cgroup(making->foreign, cs_cgroup_path(cgroup), err);
+	else if (making->face->tree.values.cpu_time_ns != CS_NEVER)
+		r = cs_fail(err, CS_LIMIT, 0, "cpu-time: the container has no cgroup of its own in which it could be counted");
+	cs_cgroup_free(cgroup);
+	return r;
+}
+
 /* It is the caller's child once we have gone. */
 static int hand_over(struct making *making, struct cs_err *err)
 {
@@ -199,7 +239,9 @@ static int hand_over(struct making *making, struct cs_err *err)
 	if (r == 0)
 		r = verify(making, &init, err);
 	if (r == 0)
-		r = cs_attendant_arm(&making->attendant, &init, NULL, &making->words, err);
+		r = find_group(making, &init, err);
+	if (r == 0)
+		r = cs_attendant_arm(&making->attendant, &init, making->foreign->facts.cgroup, &making->words, err);
 	cs_pidref_release(&init);
 	if (r == 0)
 		cs_foreign_commit(making->foreign);

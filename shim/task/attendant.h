@@ -84,7 +84,7 @@ struct cs_attendant_plan {
 
 	/*
 	 * create: where the engine will make the container's group (NULL: not
-	 * known), which is ended and removed should the verb die before arm. exec: a group
+	 * known, or it was there before), which is ended and removed should the verb die before arm. exec: a group
 	 * of its own below the container's, made beforehand: ended by a limit, and
 	 * removed when the process has ended, unless it has left somebody in it, who goes
 	 * on; NULL: there is none, and a limit kills that one process.

@@ -352,20 +352,30 @@ static int push(struct cs_foreign *foreign, enum cs_undo_kind kind, const char *
 	return 0;
 }
 
-/* A group that is there already is not the container's alone. */
+/*
+ * A group that is there already is not the container's to remove. With
+ * somebody in it, it is not the container's at all: what a limit ends would be them too.
+ */
 static int push_cgroup(struct cs_foreign *foreign, struct cs_err *err)
 {
+	const char *path = foreign->facts.cgroup;
 	struct cs_cgroup_host host;
 	struct cs_cgroup *cgroup;
 	struct cs_err none = CS_ERR_INIT;
+	int empty;
 
-	if (!foreign->facts.cgroup || cs_cgroup_host_read(&host, &none) < 0)
+	if (!path || cs_cgroup_host_read(&host, &none) < 0)
 		return 0;
-	if (cs_cgroup_open(&host, foreign->facts.cgroup, &cgroup, &none) == 0) {
-		cs_cgroup_free(cgroup);
-		return 0;
-	}
-	return none.kind == CS_NOT_FOUND ? push(foreign, CS_UNDO_CGROUP, foreign->facts.cgroup, err) : 0;
+	if (cs_cgroup_open(&host, path, &cgroup, &none) < 0)
+		return none.kind == CS_NOT_FOUND ? push(foreign, CS_UNDO_CGROUP, path, err) : 0;
+	empty = cs_cgroup_is_empty(cgroup);
+	cs_cgroup_free(cgroup);
+	if (empty < 0)
+		return cs_fail(err, CS_IO, -empty, "cgroup '%s'", path);
+	if (!empty)
+		return cs_fail(err, CS_EXISTS, 0, "cgroup '%s': others are in it; under a policy a container has one of its own", path);
+	foreign->cgroup_was_there = true;
+	return 0;
 }
 
 static int make_record(const char *state_dir, const char *name, struct cs_foreign *foreign, struct cs_err *err)
@@ -426,6 +436,17 @@ int cs_foreign_begin(const char *state_dir, struct cs_foreign_facts *facts_consu
 failed:
 	cs_foreign_release(&foreign);
 	return -1;
+}
+
+int cs_foreign_set_cgroup(struct cs_foreign *foreign, const char *path, struct cs_err *err)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return cs_fail(err, CS_LIMIT, ENOMEM, "cgroup of '%s'", foreign->facts.id);
+	free(foreign->facts.cgroup);
+	foreign->facts.cgroup = copy;
+	return write_facts(foreign, err);
 }
 
 /* Some hooks look for the root beside the config.json that their state names. */

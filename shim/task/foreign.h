@@ -33,7 +33,7 @@ struct cs_foreign_facts {
 	struct cs_strv args;  /* global ones that every later call of it gets too */
 	char *bundle;         /* the caller's, absolute */
 	char *policy, *config; /* names: what execs and updates are weighed by; NULL: the default ones */
-	char *cgroup;         /* where config.json puts the container; NULL: the engine chooses */
+	char *cgroup;         /* where the container is; NULL: the engine chooses, and has not yet, or it has none to itself */
 };
 
 struct cs_foreign {
@@ -43,6 +43,7 @@ struct cs_foreign {
 	int dir_fd;
 
 	/* while it is being made */
+	bool cgroup_was_there; /* empty: the container has it to itself once it is in it, not before */
 	struct cs_record record;
 	size_t steps[2], n_steps;
 };
@@ -62,10 +63,14 @@ int cs_foreign_find(const char *state_dir, const char *root, const char *id, str
  * Before the engine's create: record, steps, directory, facts. *facts is taken
  * over in any case. One that is there already and of which the engine knows
  * nothing any more is cleared away; one that it knows is CS_EXISTS, in runc's words,
- * also when it was made without us: that one is never touched. The cgroup is a step only if there is none of that name yet.
+ * also when it was made without us: that one is never touched. The cgroup
+ * is a step only if there is none of that name yet; one that somebody is in is CS_EXISTS.
  */
 int cs_foreign_begin(const char *state_dir, struct cs_foreign_facts *facts_consume, struct cs_foreign *ret,
 		     struct cs_err *err);
+
+/* Once it is known where the engine has put it, where config.json did not say. */
+int cs_foreign_set_cgroup(struct cs_foreign *foreign, const char *path, struct cs_err *err);
 
 /* Writes the bundle. The link is there if the caller's bundle has a rootfs. */
 int cs_foreign_write_bundle(struct cs_foreign *foreign, const struct cs_json *config, struct cs_err *err);

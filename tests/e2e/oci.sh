@@ -153,17 +153,106 @@ EOF
     done
 }
 
+# bundle_in CGROUP PROGRAM...: without limits, in that group ("": where the engine likes), in the host's pid namespace
+bundle_in() {
+    group=$1
+    shift
+    bundle "$@"
+    python3 - "$T/bundle/config.json" "$group" <<'EOF'
+import json, sys
+config = json.load(open(sys.argv[1]))
+del config["linux"]["resources"], config["linux"]["cgroupsPath"]
+if sys.argv[2]:
+    config["linux"]["cgroupsPath"] = sys.argv[2]
+config["linux"]["namespaces"] = [n for n in config["linux"]["namespaces"] if n["type"] != "pid"]
+json.dump(config, open(sys.argv[1], "w"))
+EOF
+}
+
+# as oci, by an engine that is not wrapped
+bare() { "$CAISSON_RUNTIME" --runtime "$path" --state-dir "$T/state" --root "$T/root" --config "$T/config.json" "$@"; }
+
+# an id that somebody has taken without us is his
+taken_id() {
+    id=oci-$$-$e-taken
+    bundle sleep 500
+    "$path" --root "$T/root" create --bundle "$T/bundle" "$id" </dev/null >/dev/null 2>&1
+    run "$path" --root "$T/root" start "$id"
+    is "$rc" 0 "$e: a container of the engine's alone"
+    run bare create --bundle "$T/bundle" "$id" </dev/null
+    isnt "$rc" 0 "$e: a create under its id fails"
+    like "$err" "*already exists*" "$e: … and says why"
+    "$CAISSON" gc --state-dir "$T/state" >/dev/null 2>&1
+    run "$path" --root "$T/root" state "$id"
+    like "$out" '*"running"*' "$e: … and the first one runs on"
+    run "$path" --root "$T/root" delete --force "$id"
+    groups | xargs -r rmdir 2>/dev/null
+}
+
+late_state() {
+    id=oci-$$-$e-late
+    bundle sleep 500
+    wrapper state
+    oci create --bundle "$T/bundle" "$id" </dev/null >/dev/null 2>&1
+    run oci state "$id"
+    isnt "$rc" 0 "$e: a state that does not come back is given up"
+    like "$err" "*did not answer in time*" "$e: … and says why"
+    run oci update --pids-limit 40 --pids-limit 30 "$id"
+    like "$rc $(limits)" "0 30 *" "$e: of a flag of update that is repeated the last counts"
+    run oci restore --bundle "$T/bundle" --image-path "$T" "$id-2" </dev/null
+    like "$rc $err" "[!0]*restore: under a policy*" "$e: a restore that nothing would bound is refused"
+    run oci delete --force "$id"
+    groups | xargs -r rmdir 2>/dev/null
+}
+
+# where config.json names no group, what a limit ends is still all that is in it
+somewhere() {
+    id=oci-$$-$e-somewhere
+    child=$((60000 + $$))
+    bundle_in "" sh -c "setsid sleep $child & exec sleep 500"
+    run bare --policy second create --bundle "$T/bundle" "$id" </dev/null
+    is "$rc" 0 "$e: create where the engine likes"
+    run bare start "$id"
+    is "$rc" 0 "$e: … start"
+    check "$e: … the time limit ends init's child too" wait_until "$(scaled 6)" none_like "$child"
+    run bare delete --force "$id"
+}
+
+others_in_it() {
+    id=oci-$$-$e-beside
+    sleep 300 &
+    neighbour=$!
+    for dir in /sys/fs/cgroup /sys/fs/cgroup/*; do
+        if [ -f "$dir/cgroup.procs" ] && [ "${dir##*/}" != cpuset ]; then
+            mkdir -p "$dir/caisson-test-$id"
+            echo $neighbour >"$dir/caisson-test-$id/cgroup.procs" || :
+            [ "$dir" != /sys/fs/cgroup ] || break # v2: below it are no others
+        fi
+    done
+    bundle sleep 500
+    run bare create --bundle "$T/bundle" "$id" </dev/null
+    isnt "$rc" 0 "$e: a group with others in it is not for a container"
+    like "$err" "*others are in it*" "$e: … which is said"
+    check "$e: … and they live" kill -0 $neighbour
+    kill $neighbour
+    wait $neighbour 2>/dev/null || :
+    groups | xargs -r rmdir 2>/dev/null
+}
+
 for e in $(engines runc crun); do
     path=$(engine_path "$e")
     snapshot before
-    printf '{"runtimes":{"%s":{"path":"%s","engine":"%s"}},"engineTimeout":"%ss","policies":{"brief":{"base":"default","execTimeout":"50s"}}}' \
+    printf '{"runtimes":{"%s":{"path":"%s","engine":"%s"}},"engineTimeout":"%ss","policies":{"brief":{"base":"default","execTimeout":"50s"},"second":{"base":"default","timeout":"2s"}}}' \
         "$T/engine" "$T/engine" "$e" "$(scaled 2)" >"$T/config.json"
     ln -sf "$path" "$T/engine"
     from_create_to_delete
     engine_out_of_reach
     # a machine that crawls waits long for an engine to be slow enough, and sees nothing new of its cgroups
-    if [ "$CAISSON_SLOW" -le 3 ]; then exec_that_hangs; fi
+    if [ "$CAISSON_SLOW" -le 3 ]; then exec_that_hangs; late_state; fi
     other_limits
+    taken_id
+    somewhere
+    others_in_it
     rm -rf "$T/root" "$T/state"
     compare before "$e: nothing is left"
 done
