@@ -19,6 +19,9 @@
 /* Somebody else removes the directory of all each time. */
 #define TRIES_MAX 100
 
+/* A start that collects looks at what is new for a moment. */
+#define LOCK_NS (2 * CS_NSEC_PER_SEC)
+
 void cs_session_release(struct cs_session *session)
 {
 	cs_close_fd(&session->dir_fd);
@@ -67,6 +70,19 @@ static int make_dir(int runs_fd, const char *id)
 	return -EAGAIN;
 }
 
+/* Ours as long as dir_fd is open: who comes to remove it while the result is written must not get in between. */
+static int lock(int dir_fd)
+{
+	int64_t deadline_ns = cs_clock_deadline_ns(LOCK_NS), nap_ns = CS_NAP_NS;
+
+	while (flock(dir_fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || cs_clock_left_ns(deadline_ns) == 0)
+			return -errno;
+		cs_clock_nap(&nap_ns, deadline_ns);
+	}
+	return 0;
+}
+
 static int make_file(int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -103,6 +119,8 @@ int cs_session_make(int runs_fd, const char *id, const struct cs_strv *command, 
 		return cs_fail(err, CS_EXISTS, 0, "a session '%s' is kept: 'caisson rm %s' removes it", id, id);
 	session.dir_fd = r = make_dir(runs_fd, id);
 	if (r >= 0)
+		r = lock(session.dir_fd);
+	if (r >= 0)
 		session.stdout_fd = r = make_file(session.dir_fd, CS__SESSION_STDOUT);
 	if (r >= 0)
 		session.stderr_fd = r = make_file(session.dir_fd, CS__SESSION_STDERR);
@@ -135,13 +153,10 @@ int cs_session_keep(const struct cs_session *session, const struct cs_result *re
 	if (cs_result_json(result, &record, err) < 0 || cs_json_write(record, CS_JSON_COMPACT, &text, err) < 0)
 		return -1;
 	cs_buf_addc(&text, '\n');
-	/* until the time is set it looks expired; who removes looks again under the lock */
-	if (flock(session->dir_fd, LOCK_EX | LOCK_NB) < 0)
-		return cs_fail(err, CS_IO, errno, "session '%s': lock", result->id);
+	/* until the time is set it looks expired, but it is locked */
 	r = text.failed ? -ENOMEM : cs_file_write_atomic(session->dir_fd, CS__SESSION_RESULT, text.data, text.len, 0600, false);
 	if (r < 0)
 		return cs_fail(err, CS_IO, -r, "session '%s': result", result->id);
-	/* closing it lets the lock go */
 	if (expire_ns != CS_NEVER && !__builtin_add_overflow(cs_clock_wall_ns(), expire_ns, &at_ns))
 		times[1] = (struct timespec){ .tv_sec = CS_MIN(at_ns / CS_NSEC_PER_SEC, NEVER_SECONDS) };
 	/* it is finished all the same, and expires at once when the moment cannot be set */

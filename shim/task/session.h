@@ -10,8 +10,9 @@
  * While the run lives it is a step of its record (CS_UNDO_SESSION): a
  * supervisor that dies before there is a result leaves nothing to keep. Only
  * who holds the record of an id makes the session of that id, and the record
- * is there as long as the result is not. Once there is a result the directory
- * belongs to nobody, and is removed under a flock(2) on it.
+ * is there as long as the result is not. The supervisor holds a flock(2) on the
+ * directory all the while. Once there is a result it belongs to nobody, and is
+ * removed under that lock.
  *
  * The modification time of a finished session's directory is the moment at
  * which it expires: one stat(2) tells, for every start looks.
@@ -31,7 +32,7 @@
 /* --- of the supervisor -------------------------------------------------------- */
 
 struct cs_session {
-	int dir_fd;           /* owned; -1: none */
+	int dir_fd;           /* owned; -1: none; locked, which goes with it */
 	int stdout_fd, stderr_fd; /* owned; to be written to */
 };
 

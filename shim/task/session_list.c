@@ -92,7 +92,7 @@ static bool is_finished(int dir_fd, const char *state_dir, const char *id)
 
 /*
  * When it has expired at that moment (seconds, wall time; INT64_MAX: whenever).
- * 0; -EBUSY: not finished, or not expired; -EWOULDBLOCK: somebody holds it; -ENOENT, -errno.
+ * 0; -EBUSY: not finished, or not expired; -EWOULDBLOCK: finished, but somebody is at it; -ENOENT, -errno.
  */
 static int remove_finished(int all_fd, const char *state_dir, const char *id, int64_t now_s)
 {
@@ -101,8 +101,11 @@ static int remove_finished(int all_fd, const char *state_dir, const char *id, in
 
 	if (dir_fd < 0)
 		return dir_fd;
-	if (flock(dir_fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
+	if (flock(dir_fd, LOCK_EX | LOCK_NB) < 0) {
+		int r = -errno;
+
+		return r == -EWOULDBLOCK && !is_finished(dir_fd, state_dir, id) ? -EBUSY : r;
+	}
 	/* looked at again under the lock: a result is written, and then the time is set */
 	if (!is_finished(dir_fd, state_dir, id) || fstat(dir_fd, &st) < 0 || st.st_mtim.tv_sec > now_s)
 		return -EBUSY;

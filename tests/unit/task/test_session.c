@@ -205,6 +205,29 @@ START_TEST(only_what_is_finished_is_discarded)
 }
 END_TEST
 
+/* A start looks at each session for whether it has expired, at the very moment of its end too. */
+START_TEST(nobody_gets_in_between_the_end_and_the_result)
+{
+	struct cs_session session = CS_SESSION_INIT;
+	cs_autofd int other = -1;
+	char path[96];
+
+	begin();
+	make(CS_NEVER, &session);
+	snprintf(path, sizeof(path), "%s/sessions/web", state);
+	other = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_lt(flock(other, LOCK_EX | LOCK_NB), 0);
+	ck_assert_int_eq(errno, EWOULDBLOCK);
+	keep(&session, CS_NEVER);
+	ck_assert(exists("sessions/web/result"));
+	ck_assert_int_eq(flock(other, LOCK_EX | LOCK_NB), 0);
+	cs_close_fd(&other);
+	end_run();
+	ck_assert_int_eq(cs_session_discard(state, "web", &(struct cs_err){ 0 }), 0);
+	done();
+}
+END_TEST
+
 START_TEST(what_has_expired_is_collected)
 {
 	static const struct {
@@ -343,6 +366,7 @@ START_TEST(the_last_word_comes_after_the_rest)
 END_TEST
 
 CS_UNIT_SUITE(session, undone_without_a_result_kept_with_one, a_record_takes_its_session_along, an_id_is_taken_once,
-	      a_result_is_read_back, only_what_is_finished_is_discarded, what_has_expired_is_collected,
+	      a_result_is_read_back, only_what_is_finished_is_discarded,
+	      nobody_gets_in_between_the_end_and_the_result, what_has_expired_is_collected,
 	      what_was_left_half_way_is_collected, ids_are_found_by_their_beginning, sessions_are_listed,
 	      the_last_word_comes_after_the_rest)
