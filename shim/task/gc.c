@@ -53,13 +53,44 @@ static int walk(const char *state_dir, int64_t deadline_ns, entry_fn *fn, void *
 	return 0;
 }
 
+/* The argument of the first open step of that kind ("+cgroup "), of *ret_len bytes; NULL: there is none. */
+static const char *find_step(const char *text, const char *step, int *ret_len)
+{
+	size_t n = strlen(step);
+
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (strncmp(line, step, n) == 0) {
+			*ret_len = (int)(end - line - (ptrdiff_t)n);
+			return line + n;
+		}
+	return NULL;
+}
+
+static void read_text(int fd, char text[static CS_RECORD_BYTES + 1])
+{
+	ssize_t len = fd < 0 ? 0 : pread(fd, text, CS_RECORD_BYTES, 0);
+
+	text[CS_MAX(len, 0)] = '\0';
+}
+
 /* --- gc ------------------------------------------------------------------------ */
 
 struct gc {
 	struct cs_gc_counts counts;
+	bool ask_engines;
 	struct cs_strv *leftovers;
 	int64_t deadline_ns;
 };
+
+/* Half made when its creator died: an engine has to be asked for its removal. */
+static bool has_container(const struct cs_record *record)
+{
+	char text[CS_RECORD_BYTES + 1];
+	int len;
+
+	read_text(record->file_fd, text);
+	return find_step(text, "+container ", &len);
+}
 
 static void collect(const char *name CS_UNUSED, int runs_fd CS_UNUSED, enum cs_record_life life,
 		    struct cs_record *record, void *arg)
@@ -69,6 +100,8 @@ static void collect(const char *name CS_UNUSED, int runs_fd CS_UNUSED, enum cs_r
 
 	if (life == CS_RECORD_LIVE)
 		gc->counts.live++;
+	else if (!gc->ask_engines && has_container(record))
+		gc->counts.held++;
 	else if (cs_undo_replay(record, deadline_ns, gc->leftovers) == 0)
 		gc->counts.removed++;
 	else
@@ -78,12 +111,12 @@ static void collect(const char *name CS_UNUSED, int runs_fd CS_UNUSED, enum cs_r
 int cs_gc(const char *state_dir, int64_t budget_ns, struct cs_gc_counts *ret,
 	  struct cs_strv *leftovers, struct cs_err *err)
 {
-	struct gc gc = { .leftovers = leftovers, .deadline_ns = cs_clock_deadline_ns(budget_ns) };
+	/* an engine takes its time, and what is killed half way is worse: not when somebody waits for a start */
+	struct gc gc = { .ask_engines = budget_ns == CS_NEVER, .leftovers = leftovers, .deadline_ns = cs_clock_deadline_ns(budget_ns) };
 
 	if (walk(state_dir, gc.deadline_ns, collect, &gc, err) < 0)
 		return -1;
-	/* their engines have to be asked: not when somebody waits for a start */
-	if (budget_ns == CS_NEVER)
+	if (gc.ask_engines)
 		gc.counts.removed += cs_foreign_gc(state_dir, gc.deadline_ns, leftovers);
 	gc.counts.removed += cs_session_collect(state_dir, gc.deadline_ns, leftovers);
 	/* a gc that was killed may have left the shared parts only */
@@ -125,11 +158,11 @@ static int64_t number_of(const char *text, const char *key)
 /* The container's group is the first that is written down. */
 static void read_cgroup(const char *text, struct cs_record_facts *facts)
 {
-	static const char step[] = "+cgroup ";
-	const char *at = strstr(text, step), *end = at ? strchr(at, '\n') : NULL;
+	int len;
+	const char *path = find_step(text, "+cgroup ", &len);
 
-	if (end)
-		snprintf(facts->cgroup, sizeof(facts->cgroup), "%.*s", (int)(end - at) - (int)strlen(step), at + strlen(step));
+	if (path)
+		snprintf(facts->cgroup, sizeof(facts->cgroup), "%.*s", len, path);
 }
 
 struct listing {
@@ -144,15 +177,13 @@ static void list(const char *name, int runs_fd, enum cs_record_life life,
 	struct cs_record_facts facts = { .life = life };
 	char path[CS_ID_MAX + 32], text[CS_RECORD_BYTES + 1];
 	cs_autofd int fd = -1;
-	ssize_t len;
 
 	if (name[0] == '.')
 		return;
 	snprintf(facts.id, sizeof(facts.id), "%s", name);
 	snprintf(path, sizeof(path), "%s/" CS__RECORD_FILE, facts.id);
 	fd = openat(runs_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	len = fd < 0 ? 0 : pread(fd, text, CS_RECORD_BYTES, 0);
-	text[CS_MAX(len, 0)] = '\0';
+	read_text(fd, text);
 	facts.pid = (pid_t)number_of(text, "pid");
 	facts.started_ns = number_of(text, "started");
 	cs__record_fact(text, "engine", facts.engine, sizeof(facts.engine));

@@ -231,6 +231,54 @@ START_TEST(gc_removes_the_dead_only)
 }
 END_TEST
 
+static void take(const struct cs_record_facts *facts, void *arg)
+{
+	*(struct cs_record_facts *)arg = *facts;
+}
+
+START_TEST(what_is_run_is_no_step)
+{
+	struct cs_record record;
+	struct cs_err err = CS_ERR_INIT;
+	struct cs_record_facts facts = { 0 };
+	size_t at;
+
+	begin();
+	ck_ok(create("web", &record, &err), err);
+	ck_assert_int_eq(cs_record_note(&record, "command", "echo +cgroup /caisson-test-none/other"), 0);
+	ck_ok(cs_undo_push(&record, CS_UNDO_CGROUP, "/caisson-test-none/web", &at, &err), err);
+	ck_ok(cs_record_each(state, take, &facts, &err), err);
+	ck_assert_str_eq(facts.cgroup, "/caisson-test-none/web");
+	ck_assert_int_eq(finish(&record), 0);
+	done();
+}
+END_TEST
+
+/* A start has no time to ask one; "caisson gc" has. */
+START_TEST(a_start_asks_no_engine)
+{
+	struct cs_record record;
+	struct cs_err err = CS_ERR_INIT;
+	cs_auto(strv) leftovers = CS_STRV_INIT;
+	struct cs_gc_counts counts;
+	char path[sizeof(state) + 32];
+	size_t at;
+
+	begin();
+	ck_ok(create("web", &record, &err), err);
+	snprintf(path, sizeof(path), "%s/containers/none", state);
+	ck_ok(cs_undo_push(&record, CS_UNDO_CONTAINER, path, &at, &err), err);
+	cs_record_release(&record);
+	ck_ok(cs_gc(state, CS_NSEC_PER_SEC, &counts, &leftovers, &err), err);
+	ck_assert_uint_eq(counts.held, 1);
+	ck_assert(exists("web"));
+	ck_ok(cs_gc(state, CS_NEVER, &counts, &leftovers, &err), err);
+	ck_assert_uint_eq(counts.removed, 1);
+	ck_assert(!exists("web"));
+	done();
+}
+END_TEST
+
 START_TEST(a_state_directory_of_others_is_refused)
 {
 	struct cs_record record;
@@ -246,4 +294,4 @@ END_TEST
 CS_UNIT_SUITE(record, a_live_id_is_taken_and_a_dead_one_is_not, a_step_is_struck_out_in_place,
 	      a_record_never_grows,
 	      clean_up_takes_what_is_dead, one_half_made_is_no_hindrance, a_step_of_a_later_version_is_left_alone, gc_removes_the_dead_only,
-	      a_state_directory_of_others_is_refused)
+	      what_is_run_is_no_step, a_start_asks_no_engine, a_state_directory_of_others_is_refused)
