@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shim/base/clock.h"
+#include "shim/base/fd.h"
 #include "shim/base/log.h"
 
 #define UNDO_NS (2 * CS_NSEC_PER_SEC)
@@ -27,6 +29,26 @@ static struct cs_json *kill_request(int signal)
 	return request;
 }
 
+/* The answer to a stop signal that came too late is not the answer to what is asked next. */
+static void take_owed(struct exec *exec, int64_t deadline_ns)
+{
+	char byte;
+
+	if (!exec->owed || cs_fd_wait_readable(exec->ctl.fd, deadline_ns) < 0)
+		return;
+	/* the end of the connection stays to be read */
+	if (recv(exec->ctl.fd, &byte, sizeof(byte), MSG_DONTWAIT) != 0)
+		exec->owed = false;
+}
+
+/* The connection is the leash: when it breaks the supervisor ends the tree, as soon as it can. */
+static void leave_to_supervisor(struct exec *exec, const struct cs_err *why)
+{
+	cs_strv_addf(&exec->job.result->leftovers, "processes of exec %s: %s", exec->name, why->text);
+	cs_loop_remove(exec->job.loop, &exec->ctl_source);
+	cs_ctl_client_release(&exec->ctl);
+}
+
 /* Ends the tree, or what of it is left, and learns the first process's raw status. */
 static void kill_tree(struct exec *exec)
 {
@@ -34,10 +56,13 @@ static void kill_tree(struct exec *exec)
 	cs_autojson struct cs_json *reply = NULL;
 	const struct cs_json *straggler;
 	struct cs_err err = CS_ERR_INIT;
-	int64_t status;
+	int64_t status, deadline_ns = cs_clock_deadline_ns(EXEC_KILL_NS);
 
-	if (cs_ctl_call(&exec->ctl, kill_request(SIGKILL), cs_clock_deadline_ns(EXEC_KILL_NS), &reply, &err) < 0) {
+	take_owed(exec, deadline_ns);
+	if (cs_ctl_call(&exec->ctl, kill_request(SIGKILL), deadline_ns, &reply, &err) < 0) {
 		cs_log_debug("end of the exec's tree: %s", err.text);
+		if (err.kind == CS_TIMEOUT)
+			leave_to_supervisor(exec, &err);
 		return;
 	}
 	if (cs_json_get_i64(cs_json_member(reply, "status"), &status) == 0) {
@@ -53,13 +78,16 @@ static void send_stop(struct job *job)
 {
 	struct exec *exec = exec_of(job);
 	struct cs_err err = CS_ERR_INIT;
+	/* neither readers nor limits are served meanwhile, and patience ends when it ends */
+	int64_t deadline_ns = CS_MIN(cs_clock_deadline_ns(EXEC_ASK_NS), job->verdict.kill_at_ns);
 
 	job->verdict.stop_pending = false;
-	if (job->cgroup)
+	if (job->cgroup) {
 		cs_pidref_kill(&job->init, job->s->stop_signal);
-	else if (cs_ctl_call(&exec->ctl, kill_request(job->s->stop_signal), cs_clock_deadline_ns(EXEC_ASK_NS), NULL,
-			     &err) < 0)
+	} else if (cs_ctl_call(&exec->ctl, kill_request(job->s->stop_signal), deadline_ns, NULL, &err) < 0) {
+		exec->owed = err.kind == CS_TIMEOUT;
 		cs_log_debug("stop signal: %s", err.text);
+	}
 }
 
 /* --- before the end is looked at ------------------------------------------------------------ */
@@ -129,7 +157,7 @@ static void kill_rest(struct job *job)
 	if (job->start_ns > 0 && !job->cgroup)
 		kill_tree(exec);
 	if (by_itself && may_be_the_sessions_end(job) && session_ends(exec))
-		cs__job_decide(job, CS_REASON_STOPPED, SIGKILL);
+		job->verdict = (struct job_verdict){ .decided = true, .reason = CS_REASON_STOPPED, .cause = SIGKILL };
 	/* the sandbox took it along, and what stands for it out here makes up a code of its own */
 	if (job->started && !job->cgroup && !job->told && job->verdict.reason == CS_REASON_STOPPED) {
 		job->told = true;
@@ -156,7 +184,7 @@ static void undo(struct job *job)
 	if (r < 0)
 		cs_strv_addf(&job->result->leftovers, "cgroup %s: %s, process %d", path, strerror(-r), (int)holder);
 	cs_loop_remove(job->loop, &exec->ctl_source);
-	if (r == 0 && exec->name[0] && cs_ctl_tell(&exec->ctl, cs_ctl_request("exec-end"), &err) < 0)
+	if (r == 0 && exec->ctl.fd >= 0 && exec->name[0] && cs_ctl_tell(&exec->ctl, cs_ctl_request("exec-end"), &err) < 0)
 		cs_log_debug("end of the exec: %s", err.text);
 	cs_ctl_client_release(&exec->ctl);
 }

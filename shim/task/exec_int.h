@@ -26,6 +26,7 @@ struct exec {
 	const struct cs_exec_plan *plan;
 	struct cs_ctl_client ctl;
 	struct cs_source ctl_source;
+	bool owed;           /* an answer that nobody waited for any more */
 	char name[32];       /* of this exec in its session */
 	char dir[240];       /* its directory in the session's private file system */
 	bool systemd_cgroup, network_none, network_host; /* the session's, for the engine's arguments */

@@ -146,7 +146,7 @@ static int end_tree(struct held *held, struct cs_json *reply)
 	int status, r = 0;
 
 	/* the session's end takes all along */
-	if (!job->trace || job->ended || job->init_gone)
+	if (!job->trace || !job->cgroup || job->ended || job->init_gone)
 		return 0;
 	learn_root(held);
 	was_paused = thaw(job);
@@ -183,8 +183,9 @@ static void let_go(void *state, void *arg CS_UNUSED)
 }
 
 /*
- * Its caisson is stopped or stuck: no wait in the loop, the rest is done when
- * its connection ends; where that takes an engine's help, it ends now.
+ * Its caisson is stopped or stuck. It goes too: a parent that reaps nothing
+ * keeps the session's pid namespace from ending, and its connection keeps the
+ * session in use. No wait in the loop: the rest is done when that breaks.
  */
 static void on_deadline(struct cs_loop *loop CS_UNUSED, void *arg)
 {
@@ -194,18 +195,15 @@ static void on_deadline(struct cs_loop *loop CS_UNUSED, void *arg)
 	struct cs_cgroup *group;
 	char path[sizeof(job->places.cgroup) + sizeof(held->name) + 1];
 
-	if (!job->engine.kind->exec_cgroup) {
-		cs_pidref_kill(&held->caisson, SIGKILL);
-		return;
+	cs_log_warn("exec %s is past its wall limit and its caisson does not act: both are killed", held->name);
+	if (job->engine.kind->exec_cgroup && job->cgroup) {
+		group_of(held, path, sizeof(path));
+		if (cs_cgroup_open(&job->host, path, &group, &err) == 0) {
+			cs_cgroup_kill_start(group);
+			cs_cgroup_free(group);
+		}
 	}
-	if (!job->cgroup)
-		return;
-	group_of(held, path, sizeof(path));
-	if (cs_cgroup_open(&job->host, path, &group, &err) < 0)
-		return;
-	cs_log_warn("exec %s is past its wall limit and its caisson does not act: killed", held->name);
-	cs_cgroup_kill_start(group);
-	cs_cgroup_free(group);
+	cs_pidref_kill(&held->caisson, SIGKILL);
 }
 
 /* --- requests ------------------------------------------------------------------------------ */

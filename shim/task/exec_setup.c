@@ -97,7 +97,7 @@ static int begin(struct exec *exec, struct cs_err *err)
 	return take_session(exec, reply, err);
 }
 
-/* All that is left of the session is seen from its supervisor's mounts only. The pid is its own as long as the connection lives. */
+/* All that is left of the session is seen from its supervisor's mounts only. The pid is its own as long as the connection lives, so that is looked at last. */
 static int enter(struct exec *exec, struct cs_err *err)
 {
 	char path[40];
@@ -108,6 +108,9 @@ static int enter(struct exec *exec, struct cs_err *err)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return cs_fail(err, cs_err_kind_of_errno(errno), errno, "mount namespace of the session");
+	/* nothing has been asked since the last answer: what can be read is the end */
+	if (cs_fd_wait_readable(exec->ctl.fd, 0) != -ETIMEDOUT)
+		return cs_fail(err, CS_STATE, 0, "'%s' ended meanwhile", exec->plan->id);
 	r = cs_mount_enter_namespace(fd);
 	return r < 0 ? cs_fail(err, cs_err_kind_of_errno(-r), -r, "enter the session's mount namespace") : 0;
 }

@@ -28,12 +28,19 @@ void cs_exec_tree_begin(struct cs_exec_tree *tree, const struct job *job, bool k
 
 /* --- engine calls ----------------------------------------------------------------------- */
 
-static int signal_one(struct job *job, uint32_t process, int signal, struct cs_err *err)
+/* No longer than the engine may take, nor than is left. */
+static int64_t timeout_ns(const struct job *job, enum cs_verb verb, int64_t deadline_ns)
+{
+	/* 0 would be the default */
+	return CS_MAX(CS_MIN(cs_engine_timeout_ns(verb, job->s->engine_timeout_ns), cs_clock_left_ns(deadline_ns)), 1);
+}
+
+static int signal_one(struct job *job, uint32_t process, int signal, int64_t deadline_ns, struct cs_err *err)
 {
 	char number[16], pid[16];
 	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_KILL, .args = &args,
-				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_KILL, job->s->engine_timeout_ns),
+				       .timeout_ns = timeout_ns(job, CS_VERB_KILL, deadline_ns),
 				       .cancelled = &job->interrupted };
 
 	snprintf(number, sizeof(number), "%d", signal);
@@ -47,7 +54,7 @@ int cs_exec_tree_signal(const struct cs_exec_tree *tree, struct job *job, int si
 {
 	if (tree->root == 0)
 		return cs_fail(err, CS_STATE, 0, "the process inside is not known");
-	return signal_one(job, tree->root, signal, err);
+	return signal_one(job, tree->root, signal, CS_NEVER, err);
 }
 
 /* --- what the trace session knows ---------------------------------------------------------- */
@@ -80,7 +87,7 @@ static bool none_lives(const struct cs_exec_tree *tree, const struct job *job)
 }
 
 /* Whom packets tell of is killed, the first process first. How many were there to be killed. */
-static size_t kill_known(const struct cs_exec_tree *tree, struct job *job)
+static size_t kill_known(const struct cs_exec_tree *tree, struct job *job, int64_t deadline_ns)
 {
 	uint32_t live[LIVE_MAX + 1];
 	size_t n = 0, killed = 0;
@@ -88,10 +95,10 @@ static size_t kill_known(const struct cs_exec_tree *tree, struct job *job)
 	if (!root_ended(tree, job))
 		live[n++] = tree->root;
 	n += CS_MIN(cs_trace_tree_live(cs_trace_processes(job->trace), tree->root, live + n, LIVE_MAX), (size_t)LIVE_MAX);
-	for (size_t i = 0; i < n && !job->interrupted; i++) {
+	for (size_t i = 0; i < n && !job->interrupted && cs_clock_left_ns(deadline_ns) > 0; i++) {
 		struct cs_err err = CS_ERR_INIT;
 
-		if (signal_one(job, live[i], SIGKILL, &err) == 0)
+		if (signal_one(job, live[i], SIGKILL, deadline_ns, &err) == 0)
 			killed++;
 		else
 			cs_log_debug("exec: %s", err.text); /* gone by itself, mostly */
@@ -101,11 +108,11 @@ static size_t kill_known(const struct cs_exec_tree *tree, struct job *job)
 
 /* --- what ps knows ---------------------------------------------------------------------------- */
 
-static int take_look(struct job *job, struct cs_exec_look *look, struct cs_err *err)
+static int take_look(struct job *job, struct cs_exec_look *look, int64_t deadline_ns, struct cs_err *err)
 {
 	struct cs_engine_args args = cs__job_engine_args(job);
 	struct cs_engine_call call = { .engine = &job->engine, .verb = CS_VERB_PS, .args = &args,
-				       .timeout_ns = cs_engine_timeout_ns(CS_VERB_PS, job->s->engine_timeout_ns),
+				       .timeout_ns = timeout_ns(job, CS_VERB_PS, deadline_ns),
 				       .cancelled = &job->interrupted };
 	struct cs_engine_result result = { 0 };
 	int r = cs_engine_call(job->loop, &call, &result, err);
@@ -129,7 +136,7 @@ static void end_by_looks(const struct cs_exec_tree *tree, struct job *job, int64
 	for (; looks && !agreed && !job->interrupted && cs_clock_left_ns(deadline_ns) > 0; at = 1 - at) {
 		struct cs_exec_look *look = &looks[at];
 
-		if (take_look(job, look, &err) < 0)
+		if (take_look(job, look, deadline_ns, &err) < 0)
 			break;
 		if (cs_exec_look_mark(look, known, tree->root) == 0) {
 			agreed = cs_exec_look_same(look, &looks[1 - at]);
@@ -137,8 +144,8 @@ static void end_by_looks(const struct cs_exec_tree *tree, struct job *job, int64
 				cs_exec_look_stragglers(look, known, ret_stragglers);
 			continue;
 		}
-		for (size_t i = 0; i < look->n && !job->interrupted; i++)
-			if (look->v[i].ours && signal_one(job, look->v[i].pid, SIGKILL, &err) < 0)
+		for (size_t i = 0; i < look->n && !job->interrupted && cs_clock_left_ns(deadline_ns) > 0; i++)
+			if (look->v[i].ours && signal_one(job, look->v[i].pid, SIGKILL, deadline_ns, &err) < 0)
 				cs_err_clear(&err);
 	}
 	if (!agreed && !job->interrupted)
@@ -161,7 +168,7 @@ void cs_exec_tree_end(const struct cs_exec_tree *tree, struct job *job, struct c
 		cs_loop_turn(job->loop, cs_clock_deadline_ns(ROUND_NS));
 		if (none_lives(tree, job))
 			return;
-		idle = kill_known(tree, job) > 0 ? 0 : idle + 1;
+		idle = kill_known(tree, job, deadline) > 0 ? 0 : idle + 1;
 	}
 	if (!job->interrupted)
 		end_by_looks(tree, job, deadline, ret_stragglers);

@@ -1,6 +1,7 @@
 #include "shim/task/job_int.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,7 +68,10 @@ void cs__job_note_limits(const struct cs_settings *s, struct cs_result *result)
 static void lose_sight(struct job *job, int errnum)
 {
 	snprintf(job->result->error, sizeof(job->result->error), "event loop: %s", strerror(-errnum));
-	cs__job_decide(job, CS_REASON_UNKNOWN, 0);
+	/* now: patience is a timer of that loop */
+	cs__job_decide_patiently(job, CS_REASON_UNKNOWN, 0, SIGKILL, 0);
+	if (!job->interrupted)
+		cs__job_kill(job);
 }
 
 /* The program runs until its init is reaped or a decision has killed it. */

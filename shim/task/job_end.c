@@ -134,6 +134,9 @@ static void conclude(struct job *job)
 {
 	struct cs_result *r = job->result;
 
+	/* what failed when the program ran already: its end is our doing */
+	if (r->reason == CS_REASON_START_FAILED)
+		return;
 	if (job->started) {
 		find_reason(job);
 		return;
@@ -157,7 +160,8 @@ void cs__job_undo_run(struct job *job)
 	cs_loop_remove(job->loop, &job->guardian_source);
 	cs_guardian_dismiss(&job->guardian);
 	cs_record_tidy(&job->record);
-	/* the end of their connections is what clients wait for: now nothing is left */
+	/* the end of their connections is what clients wait for: now nothing is left, of their execs neither */
+	job->ended = true;
 	cs_ctl_free(cs_take_ptr(&job->ctl));
 }
 

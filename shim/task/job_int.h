@@ -151,6 +151,7 @@ void cs__job_unwatch(struct job *job);
 void cs__job_decide(struct job *job, enum cs_reason reason, int cause);
 /* The same with a signal and a patience of the caller's own; a later call may shorten the patience of an earlier one. */
 void cs__job_decide_patiently(struct job *job, enum cs_reason reason, int cause, int signal, int64_t patience_ns);
+void cs__job_kill(struct job *job); /* what was decided, now: blocks for a second at most */
 void cs__job_send_stop(struct job *job);
 /* A signal for the program's init, from outside the loop, which it may turn. */
 int cs__job_signal(struct job *job, int signal, struct cs_err *err);

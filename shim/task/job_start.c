@@ -224,6 +224,7 @@ static int tell_started(struct job *job)
 		return 0;
 	r = cs__job_watch_expiry(job);
 	if (r < 0) {
+		job->forget = true;
 		cs_fail(&err, CS_IO, -r, "--expire");
 		cs__job_fail(job, CS_START_SETUP, &err);
 		return -1;

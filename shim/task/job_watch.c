@@ -29,7 +29,7 @@
 /* How long after its start an init may take to be ready for signals. */
 #define INIT_READY_NS (1 * CS_NSEC_PER_SEC)
 
-static void kill_all(struct job *job)
+void cs__job_kill(struct job *job)
 {
 	job->interrupted = true;
 	if (job->verdict.reason == CS_REASON_STOPPED)
@@ -40,7 +40,7 @@ static void kill_all(struct job *job)
 
 static void on_kill_timer(struct cs_loop *loop CS_UNUSED, void *arg)
 {
-	kill_all(arg);
+	cs__job_kill(arg);
 }
 
 /*
@@ -121,7 +121,8 @@ void cs__job_decide_patiently(struct job *job, enum cs_reason reason, int cause,
 {
 	int64_t kill_at_ns = cs_clock_deadline_ns(patience_ns);
 
-	if (job->ended)
+	/* who has ended by itself was ended by nothing that comes after */
+	if (job->init_gone || job->ended)
 		return;
 	if (job->verdict.decided) {
 		hurry(job, kill_at_ns);
@@ -131,7 +132,7 @@ void cs__job_decide_patiently(struct job *job, enum cs_reason reason, int cause,
 	/* while the engine is at its start the program may run already: the signal goes out when that is done */
 	if (job->start_ns == 0 || patience_ns == 0 ||
 	    cs_loop_add_timer(job->loop, kill_at_ns, on_kill_timer, job, &job->kill_timer) < 0) {
-		kill_all(job);
+		cs__job_kill(job);
 		return;
 	}
 	job->verdict.graceful = true;
@@ -165,7 +166,7 @@ static void on_signal(struct cs_loop *loop CS_UNUSED, int signal, pid_t sender, 
 		return;
 	/* a second one is meant: no more patience */
 	if (job->verdict.decided && job->verdict.graceful)
-		kill_all(job);
+		cs__job_kill(job);
 	cs__job_decide(job, CS_REASON_CANCELLED, signal);
 }
 

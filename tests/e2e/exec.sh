@@ -264,6 +264,9 @@ caller_gone() {
     is "$? $(field reason) $(tr '\n' ' ' <"$T/spawn.out")" "143 cancelled up asked " "$e: --stop-timeout gives it a chance"
 }
 
+is_stopped() { grep -q '^State:.T' "/proc/$1/status" 2>/dev/null; }
+goes_on() { ! is_stopped "$1"; }
+
 # SIGSTOP to caisson stops neither its wall limit nor the session's end
 caller_stopped() {
     spawn "$CAISSON" exec --timeout 1s --engine-timeout 1s "$s" -- sh -c 'echo up; sleep 783'
@@ -271,8 +274,10 @@ caller_stopped() {
     wait_until 10 grep -q up "$T/spawn.out"
     kill -STOP "$caller"
     check "$e: caisson stopped: the wall limit holds all the same" wait_until 8 is_gone 'sleep 783'
+    check "$e: … and it does not keep the session in use" wait_until 8 goes_on "$caller"
     kill -CONT "$caller" 2>/dev/null
     wait "$caller" 2>/dev/null
+    is $? 137 "$e: … but goes too"
     check "$e: … and the session is healthy" alive
     "$CAISSON" exec "$s" -- sh -c 'echo up; sleep 784' >"$T/up" 2>/dev/null &
     caller=$!
