@@ -205,6 +205,15 @@ static bool is_own(const struct making *making, const struct cs_cgroup *cgroup, 
 	       (cs_cgroup_pids(cgroup, pids, CS_ARRAY_LEN(pids), &n) == 0 && n == 1 && pids[0] == init->pid);
 }
 
+/* Where the hierarchies of v1 disagree about the path, the group is that of some of them, and may not count it. */
+static bool counts_cpu(const struct cs_cgroup *cgroup)
+{
+	struct cs_cgroup_usage usage;
+
+	cs_cgroup_usage(cgroup, &usage);
+	return usage.cpu_total_ns != UINT64_MAX;
+}
+
 /*
  * Where config.json names no group that means the same to every engine, it is
  * the one that init is in by now. Without one CPU time cannot be counted, and what ends the container ends init alone.
@@ -214,6 +223,7 @@ static int find_group(struct making *making, const struct cs_pidref *init, struc
 	struct cs_cgroup_host host;
 	struct cs_cgroup *cgroup = NULL;
 	struct cs_err none = CS_ERR_INIT;
+	bool limited;
 	int r = 0;
 
 	if (making->foreign->facts.cgroup)
@@ -222,9 +232,10 @@ static int find_group(struct making *making, const struct cs_pidref *init, struc
 		return -1;
 	if (cs_cgroup_open_of_pid(&host, init->pid, &cgroup, &none) < 0 && none.kind != CS_NOT_FOUND)
 		return cs_fail(err, none.kind, none.errnum, "%s", none.text);
-	if (cgroup && is_own(making, cgroup, init))
+	limited = making->face->tree.values.cpu_time_ns != CS_NEVER;
+	if (cgroup && is_own(making, cgroup, init) && (!limited || counts_cpu(cgroup)))
 		r = cs_foreign_set_cgroup(making->foreign, cs_cgroup_path(cgroup), err);
-	else if (making->face->tree.values.cpu_time_ns != CS_NEVER)
+	else if (limited)
 		r = cs_fail(err, CS_LIMIT, 0, "cpu-time: the container has no cgroup of its own in which it could be counted");
 	cs_cgroup_free(cgroup);
 	return r;

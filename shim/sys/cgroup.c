@@ -44,12 +44,12 @@ static int full_path(const struct cs_cgroup_mount *mount, const char *path, char
 	return snprintf(ret, size, "%s%s", mount->point, path) < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* Appends the group's directory in one hierarchy; -ENOENT when it is not there. */
-static int open_dir(struct cs_cgroup *cgroup, const struct cs_cgroup_mount *mount)
+/* Appends the directory of a group in one hierarchy; -ENOENT when it is not there. */
+static int open_dir(struct cs_cgroup *cgroup, const struct cs_cgroup_mount *mount, const char *group)
 {
 	struct cs_cgroup_dir *dir = &cgroup->dirs[cgroup->n];
 	char path[PATH_MAX];
-	int r = full_path(mount, cgroup->path, path, sizeof(path));
+	int r = full_path(mount, group, path, sizeof(path));
 
 	if (r < 0)
 		return r;
@@ -77,7 +77,7 @@ static int open_in(const struct cs_cgroup_host *host, const char *path, const bo
 	cgroup->layout = host->layout;
 	for (size_t i = 0; i < host->n && (r == 0 || r == -ENOENT); i++) {
 		if (wanted == NULL || wanted[i])
-			r = open_dir(cgroup, &host->mounts[i]);
+			r = open_dir(cgroup, &host->mounts[i], cgroup->path);
 	}
 	if (r < 0 && r != -ENOENT) {
 		cs_cgroup_free(cgroup);
@@ -122,6 +122,36 @@ int cs_cgroup_open_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct c
 		wanted[i] = cs_cgroup_text_path(text.data, &host->mounts[i], path, sizeof(path)) &&
 			    strcmp(path, longest) == 0;
 	return open_in(host, longest, wanted, ret, err);
+}
+
+int cs_cgroup_open_each_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct cs_cgroup **ret,
+			       struct cs_err *err)
+{
+	cs_auto(buf) text = CS_BUF_INIT(CS_CGROUP_TEXT_MAX);
+	struct cs_cgroup *cgroup = NULL;
+	char path[PATH_MAX];
+	int r = cs_cgroup_open_of_pid(host, pid, &cgroup, err);
+
+	if (r < 0)
+		return -1;
+	r = cs_cgroup_text_of_pid(pid, &text);
+	/* what it has open is a part of what is to be open */
+	for (size_t i = 0; i < cgroup->n; i++)
+		cs_close_fd(&cgroup->dirs[i].fd);
+	cgroup->n = 0;
+	for (size_t i = 0; r == 0 && i < host->n; i++) {
+		if (!cs_cgroup_text_path(text.data, &host->mounts[i], path, sizeof(path)) || !cs_cgroup_path_valid(path))
+			continue;
+		r = open_dir(cgroup, &host->mounts[i], path);
+		if (r == -ENOENT)
+			r = 0;
+	}
+	if (r < 0) {
+		cs_cgroup_free(cgroup);
+		return cs_fail(err, cs_err_kind_of_errno(-r), -r, "cgroups of pid %d", (int)pid);
+	}
+	*ret = cgroup;
+	return 0;
 }
 
 void cs_cgroup_free(struct cs_cgroup *cgroup)

@@ -85,6 +85,13 @@ int cs_cgroup_open(const struct cs_cgroup_host *host, const char *path, struct c
  */
 int cs_cgroup_open_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct cs_cgroup **ret,
 			  struct cs_err *err);
+/*
+ * The same with every hierarchy's own group, whatever the paths, "/" left out:
+ * to read what is in force for the process. Not for what ends or removes: a
+ * hierarchy's group may hold others too.
+ */
+int cs_cgroup_open_each_of_pid(const struct cs_cgroup_host *host, pid_t pid, struct cs_cgroup **ret,
+			       struct cs_err *err);
 void cs_cgroup_free(struct cs_cgroup *cgroup); /* NULL allowed; removes nothing; keeps errno */
 
 /* The path it was opened by. Borrowed. */

@@ -330,7 +330,8 @@ static int open_group(const struct cs_verify_config_plan *plan, struct cs_cgroup
 
 	if (cs_cgroup_host_read(&host, err) < 0)
 		return -1;
-	return plan->cgroup ? cs_cgroup_open(&host, plan->cgroup, ret, err) : cs_cgroup_open_of_pid(&host, plan->init, ret, err);
+	return plan->cgroup ? cs_cgroup_open(&host, plan->cgroup, ret, err) :
+			      cs_cgroup_open_each_of_pid(&host, plan->init, ret, err);
 }
 
 int cs_verify_config(const struct cs_verify_config_plan *plan, struct cs_err *err)
@@ -346,7 +347,7 @@ int cs_verify_config(const struct cs_verify_config_plan *plan, struct cs_err *er
 	inner.cgroup = cgroup;
 	cs_result_init(&result);
 	r = check_namespaces(plan, err);
-	if (r == 0 && !plan->below)
+	if (r == 0 && plan->cgroup && !plan->below)
 		r = check_membership(&inner, err);
 	if (r == 0)
 		r = cs_verify_limits(&inner, &result, err);

@@ -3,7 +3,7 @@ UNIT_RUNS += tests/unit/task/run
 tests_unit_task_run_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_task_run_LDADD = $(LIBS_TASK) $(CHECK_LIBS)
 tests_unit_task_run_SOURCES = $(UNIT_COMMON) tests/unit/task/run.c \
-	tests/unit/task/stage.h \
+	tests/unit/task/stage.h tests/unit/task/tighten_case.h \
 	tests/unit/task/test_attendant.c \
 	tests/unit/task/test_attendant_terminal.c \
 	tests/unit/task/test_cache.c \

@@ -3,60 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "oci-spec/json_edit.h"
 #include "shim/base/clock.h"
-#include "shim/task/policy.h"
-#include "shim/task/tighten.h"
-#include "tests/unit/unit.h"
-
-static struct cs_settings_tree tree;
-static struct cs_err err;
-
-static void begin(const char *policy)
-{
-	cs_settings_release(&tree);
-	cs_err_clear(&err);
-	ck_ok(cs_settings_init(&tree, &err), err);
-	ck_ok(cs_policy_apply_builtin(policy, &tree, &err), err);
-	cs_settings_resolve(&tree);
-}
-
-static void set(const char *name, const char *value)
-{
-	struct cs_opt_set rows = cs_settings_set(&tree);
-
-	ck_ok(cs_opt_put(&rows, cs_opt_by_name(&rows, name), name, value, CS_ORIGIN_FLAG, &err), err);
-	cs_settings_resolve(&tree);
-}
-
-/* Text with ' for ". */
-static struct cs_json *parse(const char *text)
-{
-	cs_autofree char *copy = strdup(text);
-	struct cs_json *json = NULL;
-
-	for (char *p = copy; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	ck_ok(cs_json_parse(copy, strlen(copy), "test", &json, &err), err);
-	return json;
-}
-
-static char *text_of(const struct cs_json *json)
-{
-	struct cs_buf out = CS_BUF_INIT(1 << 20);
-
-	ck_ok(cs_json_write(json, CS_JSON_COMPACT, &out, &err), err);
-	for (char *p = out.data; *p; p++)
-		if (*p == '"')
-			*p = '\'';
-	return cs_buf_take(&out);
-}
-
-static struct cs_tighten_plan plan(void)
-{
-	return (struct cs_tighten_plan){ .tree = &tree };
-}
+#include "tests/unit/task/tighten_case.h"
 
 static void ck_resources(const char *in, const char *want)
 {
@@ -81,16 +29,6 @@ static void ck_update(const char *config_text, const char *in, const char *want)
 	ck_ok(cs_tighten_resources(&p, config, resources, NULL, &err), err);
 	got = text_of(resources);
 	ck_assert_str_eq(got, want);
-}
-
-static void ck_refused(const char *in, const char *why)
-{
-	struct cs_tighten_plan p = plan();
-	cs_autojson struct cs_json *config = parse(in);
-
-	cs_err_clear(&err);
-	ck_fails(cs_tighten_config(&p, config, NULL, &err), err, why);
-	cs_err_clear(&err);
 }
 
 /* A policy that bounds the one thing alone. */
@@ -266,22 +204,6 @@ START_TEST(keys_that_only_go_would_take_are_refused)
 	ck_refused("{'linux':{'mas\xe2\x84\xaa" "edPaths':[]}}", "maskedPaths");
 }
 END_TEST
-
-static struct cs_json *tightened(const char *text)
-{
-	struct cs_tighten_plan p = plan();
-	struct cs_json *config = parse(text);
-
-	ck_ok(cs_tighten_config(&p, config, NULL, &err), err);
-	return config;
-}
-
-static void ck_at(const struct cs_json *config, const char *path, const char *want)
-{
-	cs_autofree char *got = text_of(cs_json_get(config, path));
-
-	ck_assert_msg(strcmp(got, want) == 0, "%s: %s, not %s", path, got, want);
-}
 
 START_TEST(strict_takes_rights)
 {
