@@ -55,8 +55,11 @@ def until_ready(process):
 
 def is_init(pid):
     """Of what is in the group of runsc the sandbox, not the process that serves files."""
-    with open(f"/proc/{pid}/cmdline", "rb") as f:
-        return not own_kernel or b"boot" in f.read().split(b"\0")
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return not own_kernel or b"boot" in f.read().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # gone with the one that was killed before it
 
 
 def kill_init(process, case):
