@@ -126,7 +126,12 @@ class Terminal:
 def kill_container(run_id):
     """SIGKILL to all that is in the run's control groups, from outside."""
     for name in glob.glob("/sys/fs/cgroup/**/caisson/%s/**/cgroup.procs" % run_id, recursive=True):
-        for pid in open(name).read().split():
+        try:
+            with open(name, encoding="ascii") as f:
+                pids = f.read().split()
+        except OSError:
+            continue  # the group went with those killed before
+        for pid in pids:
             try:
                 os.kill(int(pid), signal.SIGKILL)
             except ProcessLookupError:
